@@ -1,0 +1,252 @@
+"""Iterative stratification: deal the rarest label (or label pair) first, then make the sizes exact.
+
+Types of units carry *columns* (labels, label pairs). The columns wait in a queue that is sorted by the number
+of their units still to be placed: `queue` lists the columns, `place` is the position of each one in it, and
+`start[n]` the position of the first column with at least n units left. Taking one unit away moves a column
+to the front of its equals; so this and finding the rarest column cost a few steps, however many there are.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from evosplit._kernels._jit import Floats, Ints, jit
+from evosplit._kernels.exchange import random_below
+
+TIE = 1e-9  # desires closer than this are equal; they are sums of multiples of the subsets' shares
+
+
+@jit
+def build_queue(left: Ints) -> tuple[Ints, Ints, Ints]:
+    """Sort the columns by the number of their units: (queue, place, start)."""
+    most = left.max() if len(left) else 0
+    start = np.zeros(most + 3, dtype=np.int64)
+    for column in range(len(left)):
+        start[left[column] + 1] += 1
+    for n in range(1, len(start)):
+        start[n] += start[n - 1]
+    queue = np.empty(len(left), dtype=np.int64)
+    place = np.empty(len(left), dtype=np.int64)
+    free = start.copy()
+    for column in range(len(left)):
+        place[column] = free[left[column]]
+        queue[place[column]] = column
+        free[left[column]] += 1
+    return queue, place, start
+
+
+@jit
+def take_one(column: int, left: Ints, queue: Ints, place: Ints, start: Ints) -> None:
+    """Record that one unit less of a column is left."""
+    front = start[left[column]]
+    other = queue[front]
+    queue[front], queue[place[column]] = column, other
+    place[other], place[column] = place[column], front
+    start[left[column]] += 1
+    left[column] -= 1
+
+
+@jit
+def choose_rarest(left: Ints, queue: Ints, start: Ints, state: Ints) -> int:
+    """Draw one of the columns with the fewest units left; -1 if no unit is left."""
+    first = start[1]
+    if first == len(queue):
+        return -1
+    equals = start[left[queue[first]] + 1] - first
+    return int(queue[first + random_below(state, equals)])
+
+
+@jit
+def choose_subset(desire: Floats, tie_break: Floats, room: Ints, state: Ints) -> int:
+    """Find the subset that desires most; ties: the greatest tie-break, then the most room, then chance."""
+    chosen, equals = 0, 1
+    for j in range(1, len(room)):
+        lead = desire[j] - desire[chosen]
+        if abs(lead) <= TIE:
+            lead = tie_break[j] - tie_break[chosen]
+            if abs(lead) <= TIE:
+                lead = float(room[j] - room[chosen])
+        if lead > TIE:
+            chosen, equals = j, 1
+        elif lead >= -TIE:
+            equals += 1
+            if random_below(state, equals) == 0:
+                chosen = j
+    return chosen
+
+
+@jit
+def place_rarest(
+    indptr: Ints,
+    indices: Ints,
+    column_indptr: Ints,
+    column_types: Ints,
+    totals: Ints,
+    shares: Floats,
+    by_the_rest: bool,
+    table: Ints,
+    copies_left: Ints,
+    counts: Ints,
+    room: Ints,
+    left: Ints,
+    queue: Ints,
+    place: Ints,
+    start: Ints,
+    limit: int,
+    state: Ints,
+) -> int:
+    """Deal the units of the rarest column, then of the rarest that is left, until `limit` units are placed.
+
+    A unit goes to the subset that still wants most of the column. `by_the_rest` breaks ties by what the
+    subsets still want of all the unit's columns and deals equal units one after the other; otherwise the
+    order is random and ties are broken by the room that is left. Returns how many units were placed: 0 when
+    no unit with a column is left.
+    """
+    k = len(shares)
+    desire, rest = np.empty(k), np.zeros(k)
+    waiting = np.empty(left.max() if len(left) else 0, dtype=np.int64)
+    placed = 0
+    while placed < limit:
+        rarest = choose_rarest(left, queue, start, state)
+        if rarest < 0:
+            break
+        n_waiting = 0
+        for at in range(column_indptr[rarest], column_indptr[rarest + 1]):
+            for _ in range(copies_left[column_types[at]]):
+                waiting[n_waiting] = column_types[at]
+                n_waiting += 1
+        if not by_the_rest:
+            for i in range(n_waiting - 1, 0, -1):
+                other = random_below(state, i + 1)
+                waiting[i], waiting[other] = waiting[other], waiting[i]
+        for i in range(n_waiting):
+            kind = waiting[i]
+            for j in range(k):
+                desire[j] = shares[j] * totals[rarest] - counts[rarest, j]
+            if by_the_rest:
+                most = desire.max()
+                for j in range(k):
+                    rest[j] = 0.0
+                    if desire[j] >= most - 2 * TIE:
+                        for at in range(indptr[kind], indptr[kind + 1]):
+                            rest[j] += shares[j] - counts[indices[at], j] / totals[indices[at]]
+            chosen = choose_subset(desire, rest, room, state)
+            table[kind, chosen] += 1
+            copies_left[kind] -= 1
+            room[chosen] -= 1
+            for at in range(indptr[kind], indptr[kind + 1]):
+                counts[indices[at], chosen] += 1
+                take_one(indices[at], left, queue, place, start)
+        placed += n_waiting
+    return placed
+
+
+@jit
+def fill_sizes(table: Ints, copies_left: Ints, room: Ints, state: Ints) -> None:
+    """Deal all units that are left, in random order, each to the subset with the most room."""
+    waiting = np.empty(copies_left.sum(), dtype=np.int64)
+    n_waiting = 0
+    for kind in range(len(copies_left)):
+        for _ in range(copies_left[kind]):
+            waiting[n_waiting] = kind
+            n_waiting += 1
+        copies_left[kind] = 0
+    nothing = np.zeros(len(room))
+    for i in range(n_waiting - 1, -1, -1):
+        other = random_below(state, i + 1)
+        chosen = choose_subset(nothing, nothing, room, state)
+        table[waiting[other], chosen] += 1
+        room[chosen] -= 1
+        waiting[other] = waiting[i]
+
+
+@jit
+def unit_change(
+    columns: Ints,
+    gains: Ints,
+    sign: int,
+    counts: Ints,
+    totals: Ints,
+    prices: Floats,
+    penalties: Floats,
+    share: float,
+    subset: int,
+) -> float:
+    """Cost change of a subset when a unit with these columns comes (sign 1) or goes (sign -1).
+
+    Column c costs prices[c] / share for each occurrence that the subset is away from its share of the column,
+    and penalties[c] if the subset has none.
+    """
+    change = 0.0
+    for at in range(len(columns)):
+        column = columns[at]
+        before = counts[column, subset]
+        after = before + sign * gains[at]
+        target = share * totals[column]
+        change += prices[column] / share * (abs(after - target) - abs(before - target))
+        if before == 0:
+            change -= penalties[column]
+        if after == 0:
+            change += penalties[column]
+    return change
+
+
+@jit
+def repair_sizes(
+    indptr: Ints,
+    indices: Ints,
+    data: Ints,
+    type_of_unit: Ints,
+    totals: Ints,
+    prices: Floats,
+    penalties: Floats,
+    sizes: Ints,
+    assignment: Ints,
+    counts: Ints,
+    candidates: int,
+    state: Ints,
+) -> int:
+    """Move units from subsets with too many to those with too few, each time the cheapest of some candidates.
+
+    The costs are those of `unit_change`. Changes `assignment` and `counts` (columns x k); returns the number
+    of moves.
+    """
+    k = len(sizes)
+    excess = -sizes.astype(np.int64)
+    for unit in range(len(assignment)):
+        excess[assignment[unit]] += 1
+    shares = sizes / len(assignment)
+    moves = 0
+    for source in range(k):
+        if excess[source] <= 0:
+            continue
+        members = np.flatnonzero(assignment == source)
+        n_members = len(members)
+        while excess[source] > 0:
+            tries = min(candidates, n_members)
+            cheapest, best_slot, best_target = np.inf, -1, -1
+            for attempt in range(tries):
+                slot = attempt if tries == n_members else random_below(state, n_members)
+                kind = type_of_unit[members[slot]]
+                columns = indices[indptr[kind] : indptr[kind + 1]]
+                gains = data[indptr[kind] : indptr[kind + 1]]
+                leaving = unit_change(columns, gains, -1, counts, totals, prices, penalties, shares[source], source)
+                for target in range(k):
+                    if excess[target] < 0:
+                        coming = unit_change(
+                            columns, gains, 1, counts, totals, prices, penalties, shares[target], target
+                        )
+                        if leaving + coming < cheapest:
+                            cheapest, best_slot, best_target = leaving + coming, slot, target
+            unit = members[best_slot]
+            kind = type_of_unit[unit]
+            for at in range(indptr[kind], indptr[kind + 1]):
+                counts[indices[at], source] -= data[at]
+                counts[indices[at], best_target] += data[at]
+            assignment[unit] = best_target
+            excess[source] -= 1
+            excess[best_target] += 1
+            n_members -= 1
+            members[best_slot] = members[n_members]
+            moves += 1
+    return moves

@@ -1,0 +1,266 @@
+r"""How alike the subsets of a split are: the measures of the literature, each beside its equation.
+
+Notation: D the data set of m samples, S_j its subsets (j = 1 ... k), q labels. Every distribution measure
+compares the odds of a label in a subset with its odds in the whole data set, averaged over labels and
+subsets:
+
+.. math:: \frac{1}{qk} \sum_{i=1}^{q} \sum_{j=1}^{k}
+          \left| \frac{x_{ij}}{T_j - x_{ij}} - \frac{X_i}{T - X_i} \right|
+
+=================  =====================================  ===============================
+measure            x_ij                                   T_j
+=================  =====================================  ===============================
+ld (Eq. 1)         samples of S_j with label i            samples in S_j
+ld_occurrences     occurrences of label i in S_j          occurrences of all labels in S_j
+(LD', Eq. 2)
+lpd (Eq. 3)        samples of S_j with label pair i       samples in S_j
+lpd_occurrences    samples of S_j with label pair i       occurrences of all pairs in S_j
+=================  =====================================  ===============================
+
+The paper's tables report the two occurrence forms. Labels that never occur are left out of no average (they
+add 0); pairs are those that occur somewhere in D. One convention for zero denominators: a label (or pair)
+that fills the whole data set, T = X_i, deviates by 0; where only the subset's denominator is zero it counts
+as 1. So no measure is ever NaN or infinite.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from evosplit.counts import LabelCounts, as_label_counts
+from evosplit.errors import EvoSplitError
+from evosplit.ratios import resolve_subsets
+
+__all__ = [
+    "Measures",
+    "SubsetTables",
+    "flz_floor",
+    "measure",
+    "odds_deviation",
+    "odds_floor",
+    "subset_tables",
+]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Measures:
+    """Every measure of one split; smaller is better, 0 is perfect (or the floor beside it).
+
+    Attributes
+    ----------
+    ld, ld_occurrences
+        Label distribution over samples (Eq. 1) and over occurrences (LD', Eq. 2).
+    lpd, lpd_occurrences
+        Label pair distribution over samples (Eq. 3) and over occurrences (what the paper's tables report).
+    ed
+        Examples distribution (Eq. 4): mean absolute difference between the sizes and the sizes asked for.
+    fz, flz
+        Subsets that lack some label; label-subset combinations without any sample.
+    flz_floor
+        The least possible `flz`: a label with fewer samples than subsets is missing somewhere.
+    rld
+        Mean of |d - p| / d over labels and subsets, d and p the share of samples with the label in D and S_j.
+    dcp
+        Mean over labels of the largest excess of a subset's share of the label over its share of the samples.
+    ld_floor, lpd_floor
+        Rigorous lower bounds of `ld` and `lpd` at these sizes: each label or pair split best on its own.
+    """
+
+    ld: float
+    ld_occurrences: float
+    lpd: float
+    lpd_occurrences: float
+    ed: float
+    fz: int
+    flz: int
+    flz_floor: int
+    rld: float
+    dcp: float
+    ld_floor: float
+    lpd_floor: float
+
+    def to_dict(self) -> dict[str, float]:
+        """Return the measures as a plain dictionary."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class SubsetTables:
+    """What each subset holds: the counts behind every measure.
+
+    Attributes
+    ----------
+    sizes
+        Samples in each subset (k).
+    images, instances
+        Samples with each label, occurrences of each label, in each subset (q x k).
+    pairs
+        Samples with each label pair in each subset (pairs x k).
+    pair_labels
+        The two label indices of each pair (pairs x 2), ordered.
+    """
+
+    sizes: Ints
+    images: Ints
+    instances: Ints
+    pairs: Ints
+    pair_labels: npt.NDArray[np.int32]
+
+    @property
+    def ld_terms(self) -> Floats:
+        """Deviation of each label in each subset, Eq. 1 (q x k)."""
+        return odds_deviation(self.images, self.sizes)
+
+    @property
+    def ld_occurrence_terms(self) -> Floats:
+        """Deviation of each label in each subset, Eq. 2 (q x k)."""
+        return odds_deviation(self.instances, self.instances.sum(axis=0))
+
+    @property
+    def lpd_terms(self) -> Floats:
+        """Deviation of each label pair in each subset, Eq. 3 (pairs x k)."""
+        return odds_deviation(self.pairs, self.sizes)
+
+    @property
+    def lpd_occurrence_terms(self) -> Floats:
+        """Deviation of each label pair in each subset, Eq. 2 on pairs (pairs x k)."""
+        return odds_deviation(self.pairs, self.pairs.sum(axis=0))
+
+
+def measure(
+    counts: Any,
+    assignment: npt.ArrayLike,
+    ratios: Mapping[str, float] | Sequence[float] | None = None,
+) -> Measures:
+    """Measure any split, also one made elsewhere.
+
+    Parameters
+    ----------
+    counts
+        A LabelCounts, or anything that its constructor takes.
+    assignment
+        For each sample the number of its subset (0 ... k - 1).
+    ratios
+        What the subsets were meant to hold, for `ed`; by default the sizes as they are.
+
+    Examples
+    --------
+    >>> round(measure([[1, 0], [1, 0], [0, 1], [0, 1]], [0, 1, 0, 1]).ld, 3)
+    0.0
+    >>> measure([[1, 0], [1, 0], [0, 1], [0, 1]], [0, 0, 1, 1]).flz
+    2
+    """
+    counts = as_label_counts(counts)
+    wanted = None if ratios is None else resolve_subsets(ratios, counts.n_samples).sizes
+    subset_of_sample, k = _checked_assignment(assignment, counts.n_samples, None if wanted is None else len(wanted))
+    tables = subset_tables(counts, subset_of_sample, k)
+    return measures_of(tables, tables.sizes if wanted is None else np.array(wanted))
+
+
+def measures_of(tables: SubsetTables, wanted_sizes: npt.NDArray[Any]) -> Measures:
+    """Compute every measure from the subset tables."""
+    sizes, images = tables.sizes, tables.images
+    k = len(sizes)
+    totals = images.sum(axis=1)
+    occurs = totals > 0
+    share = totals[occurs, None] / sizes.sum()
+    share_in_subset = images[occurs] / np.maximum(sizes, 1)
+    missing = images == 0
+    excess = (images[occurs] / totals[occurs, None] - sizes / sizes.sum()).max(axis=1) if occurs.any() else np.zeros(0)
+    return Measures(
+        ld=_mean(tables.ld_terms),
+        ld_occurrences=_mean(tables.ld_occurrence_terms),
+        lpd=_mean(tables.lpd_terms),
+        lpd_occurrences=_mean(tables.lpd_occurrence_terms),
+        ed=float(np.abs(sizes - wanted_sizes).mean()),
+        fz=int(missing.any(axis=0).sum()),
+        flz=int(missing.sum()),
+        flz_floor=flz_floor(totals, k),
+        rld=_mean(np.abs(share_in_subset - share) / share),
+        dcp=_mean(excess),
+        ld_floor=odds_floor(totals, sizes),
+        lpd_floor=odds_floor(tables.pairs.sum(axis=1), sizes),
+    )
+
+
+def subset_tables(counts: LabelCounts, subset_of_sample: npt.NDArray[Any], k: int) -> SubsetTables:
+    """Count samples, labels and label pairs in each of k subsets."""
+    from evosplit import _kernels
+
+    sets = counts.label_sets
+    copies = _kernels.count_rows(sets.set_of_sample, subset_of_sample, len(sets.multiplicity), k)
+    rows = sets.counts
+    images = np.zeros((counts.n_labels, k), dtype=np.int64)
+    instances = np.zeros((counts.n_labels, k), dtype=np.int64)
+    per_entry = np.repeat(copies, np.diff(rows.indptr), axis=0)
+    for j in range(k):
+        images[:, j] = np.bincount(rows.indices, weights=per_entry[:, j], minlength=counts.n_labels)
+        instances[:, j] = np.bincount(rows.indices, weights=per_entry[:, j] * rows.data, minlength=counts.n_labels)
+    codes, pairs = _kernels.pair_totals(rows.indptr, rows.indices, counts.n_labels, copies)
+    order = np.argsort(codes)
+    pair_labels = np.stack(np.divmod(codes[order], max(counts.n_labels, 1)), axis=1).astype(np.int32)
+    return SubsetTables(copies.sum(axis=0), images, instances, pairs[order], pair_labels)
+
+
+def odds_deviation(table: npt.NDArray[Any], subset_totals: npt.NDArray[Any]) -> Floats:
+    """Compare the odds of each row in each subset with its odds overall: the terms of Eq. 1, 2 and 3.
+
+    Examples
+    --------
+    >>> odds_deviation(np.array([[1, 3]]), np.array([2, 4])).tolist()  # |1/1 - 4/2|, |3/1 - 4/2|
+    [[1.0, 1.0]]
+    """
+    totals = table.sum(axis=1, keepdims=True)
+    grand_total = subset_totals.sum()
+    overall = totals / np.maximum(grand_total - totals, 1)
+    terms: Floats = np.abs(table / np.maximum(subset_totals - table, 1) - overall)
+    terms[(totals == grand_total).ravel()] = 0.0
+    return terms
+
+
+def odds_floor(totals: npt.NDArray[Any], sizes: npt.NDArray[Any]) -> float:
+    """Bound the mean of Eq. 1 (or 3) from below for labels (or pairs) of these totals in these subsets."""
+    from evosplit import _kernels
+
+    if not len(totals):
+        return 0.0
+    distinct, inverse = np.unique(totals, return_inverse=True)
+    bounds = _kernels.odds_floor(distinct.astype(np.int64), np.asarray(sizes, dtype=np.int64))
+    return float(bounds[inverse].mean() / len(sizes))
+
+
+def flz_floor(totals: npt.NDArray[Any], k: int) -> int:
+    """Return the least number of label-subset combinations that stay empty, each label on its own.
+
+    Examples
+    --------
+    >>> flz_floor(np.array([1, 3, 50]), 3)
+    2
+    """
+    return int(np.maximum(0, k - np.asarray(totals)).sum())
+
+
+def _checked_assignment(assignment: npt.ArrayLike, m: int, k: int | None) -> tuple[npt.NDArray[np.int64], int]:
+    array = np.asarray(assignment)
+    if array.shape != (m,):
+        raise EvoSplitError(f"assignment has shape {array.shape} for {m} samples; pass one subset number per sample")
+    if array.dtype.kind not in "biu":
+        raise EvoSplitError(f"assignment has dtype {array.dtype}; pass subset numbers (0 ... k - 1)")
+    found = int(array.max()) + 1
+    if array.min() < 0 or (k is not None and found > k):
+        wrong = np.flatnonzero((array < 0) | (array >= (found if k is None else k)))
+        limit = "" if k is None else f" and less than the {k} subsets of ratios"
+        raise EvoSplitError(f"assignment[{wrong[0]}] is {array[wrong[0]]}; subset numbers are at least 0{limit}")
+    return array.astype(np.int64), max(found if k is None else k, 1)
+
+
+def _mean(terms: Floats) -> float:
+    return float(terms.mean()) if terms.size else 0.0

@@ -1,0 +1,82 @@
+"""What every method shares: how it is asked (`Run`), what it answers (`Solution`)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+from evosplit.problem import SplitProblem
+
+__all__ = ["EFFORTS", "Method", "OnProgress", "Run", "Solution"]
+
+EFFORTS = ("fast", "normal", "thorough")
+OnProgress = Callable[[float, str], Any]
+
+
+@dataclass
+class Run:
+    """How much work a method may do, and whom it tells.
+
+    Attributes
+    ----------
+    rng
+        The source of all chance.
+    effort
+        "fast", "normal" or "thorough": fixes the amount of work, so that a seed fixes the result.
+    n_jobs
+        How many threads or processes may work at a time; never changes the result.
+    time_limit
+        Seconds after which the best so far is returned.
+    on_progress
+        Called with the fraction done and a sentence; may return False to stop with the best so far.
+    """
+
+    rng: np.random.Generator
+    effort: str = "normal"
+    n_jobs: int = 1
+    time_limit: float | None = None
+    on_progress: OnProgress | None = None
+    stopped: str | None = None
+    _started: float = field(default_factory=time.monotonic)
+
+    def report(self, done: float, message: str) -> bool:
+        """Tell the caller how far the work is; return whether to go on."""
+        if self.on_progress is not None and self.on_progress(min(max(done, 0.0), 1.0), message) is False:
+            self.stopped = "stopped early on request: this is the best split found so far."
+        if self.out_of_time:
+            self.stopped = (
+                f"stopped after the time limit of {self.time_limit:g} s: this is the best split found so far."
+            )
+        return self.stopped is None
+
+    @property
+    def out_of_time(self) -> bool:
+        """Whether the time limit has passed."""
+        return self.time_limit is not None and time.monotonic() - self._started >= self.time_limit
+
+    @property
+    def remaining(self) -> float:
+        """Seconds left before the time limit."""
+        return np.inf if self.time_limit is None else self.time_limit - (time.monotonic() - self._started)
+
+
+@dataclass(frozen=True)
+class Solution:
+    """One or more candidate splits: the subset number of each unit, one row per candidate."""
+
+    assignments: Sequence[npt.NDArray[np.integer[Any]]]
+    notes: tuple[str, ...] = ()
+
+
+@runtime_checkable
+class Method(Protocol):
+    """A way to solve a problem."""
+
+    def solve(self, problem: SplitProblem, run: Run) -> Solution:
+        """Return candidate splits of exact size."""
+        ...

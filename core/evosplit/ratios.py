@@ -1,0 +1,125 @@
+"""From what the user asks for (ratios, sizes or folds) to subset names and exact integer sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from evosplit.errors import EvoSplitError
+
+__all__ = ["Subsets", "fold_subsets", "largest_remainder", "resolve_subsets"]
+
+DEFAULT_NAMES = {2: ("train", "test"), 3: ("train", "val", "test")}
+_SUM_TOLERANCE = 1e-6
+
+
+@dataclass(frozen=True)
+class Subsets:
+    """The subsets to fill: their names and their exact sizes."""
+
+    names: tuple[str, ...]
+    sizes: tuple[int, ...]
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+
+def resolve_subsets(
+    ratios: Mapping[str, float] | Sequence[float],
+    n_samples: int,
+    *,
+    default_names: Mapping[int, tuple[str, ...]] = DEFAULT_NAMES,
+) -> Subsets:
+    """Turn ratios into names and sizes that sum to `n_samples`.
+
+    A mapping gives the names; a sequence of two means train and test, of three train, val and test, of more
+    subset0, subset1, ... Fractions must sum to 1 and are rounded by largest remainder; integers are exact
+    sizes and must sum to `n_samples`.
+
+    Examples
+    --------
+    >>> resolve_subsets({"train": 0.8, "val": 0.1, "test": 0.1}, 13)
+    Subsets(names=('train', 'val', 'test'), sizes=(11, 1, 1))
+    >>> resolve_subsets((10, 3), 13)
+    Subsets(names=('train', 'test'), sizes=(10, 3))
+    """
+    if isinstance(ratios, Mapping):
+        names = tuple(ratios.keys())
+        values: list[Any] = list(ratios.values())
+    elif isinstance(ratios, (str, bytes)) or not hasattr(ratios, "__len__"):
+        raise EvoSplitError(
+            f"ratios is {ratios!r}; pass a dict such as {{'train': 0.8, 'val': 0.1, 'test': 0.1}} "
+            "or a sequence of numbers"
+        )
+    else:
+        values = list(ratios)
+        names = default_names.get(len(values), tuple(f"subset{j}" for j in range(len(values))))
+    for name in names:
+        if not isinstance(name, str) or not name:
+            raise EvoSplitError(f"subset name {name!r} is not a non-empty string")
+    if len(values) < 2:
+        raise EvoSplitError(f"ratios names {len(values)} subset(s); a split needs at least two")
+    for name, value in zip(names, values, strict=True):
+        if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.integer, np.floating)):
+            raise EvoSplitError(f"the ratio of {name!r} is {value!r}; expected a number")
+        if not np.isfinite(value) or value <= 0:
+            raise EvoSplitError(f"the ratio of {name!r} is {value}; ratios and sizes must be positive")
+    if len(values) > n_samples:
+        raise EvoSplitError(f"{len(values)} subsets for {n_samples} samples; each subset needs at least one sample")
+    if all(isinstance(value, (int, np.integer)) for value in values):
+        sizes = tuple(int(value) for value in values)
+        if sum(sizes) != n_samples:
+            raise EvoSplitError(
+                f"the sizes {sizes} sum to {sum(sizes)}, but there are {n_samples} samples; "
+                "make them sum to that, or give fractions that sum to 1"
+            )
+        return Subsets(names, sizes)
+    total = float(sum(values))
+    if abs(total - 1) > _SUM_TOLERANCE:
+        raise EvoSplitError(
+            f"the ratios {tuple(float(value) for value in values)} sum to {total:.6g}, not to 1; "
+            "correct them, or give integers as exact sizes"
+        )
+    sizes = tuple(int(size) for size in largest_remainder(np.asarray(values, dtype=np.float64) / total, n_samples))
+    for name, value, size in zip(names, values, sizes, strict=True):
+        if size == 0:
+            raise EvoSplitError(
+                f"the ratio {value} gives subset {name!r} no sample out of {n_samples}; raise it or drop the subset"
+            )
+    return Subsets(names, sizes)
+
+
+def fold_subsets(n_splits: int, n_samples: int) -> Subsets:
+    """Name `n_splits` folds of nearly equal size.
+
+    Examples
+    --------
+    >>> fold_subsets(3, 10)
+    Subsets(names=('fold0', 'fold1', 'fold2'), sizes=(4, 3, 3))
+    """
+    if isinstance(n_splits, bool) or not isinstance(n_splits, (int, np.integer)) or n_splits < 2:
+        raise EvoSplitError(f"n_splits is {n_splits!r}; expected an integer of at least 2")
+    if n_splits > n_samples:
+        raise EvoSplitError(f"{n_splits} folds for {n_samples} samples; each fold needs at least one sample")
+    sizes = largest_remainder(np.full(n_splits, 1 / n_splits), n_samples)
+    return Subsets(tuple(f"fold{j}" for j in range(n_splits)), tuple(int(size) for size in sizes))
+
+
+def largest_remainder(shares: npt.NDArray[np.float64], total: int) -> npt.NDArray[np.int64]:
+    """Round `shares * total` to integers that sum to `total`; equal remainders favour the earlier subset.
+
+    Examples
+    --------
+    >>> largest_remainder(np.array([0.5, 0.25, 0.25]), 7).tolist()
+    [3, 2, 2]
+    """
+    # Rounding to 9 digits first: 0.1 * 30 is 3.0000000000000004, and must count as 3 with no remainder.
+    exact = np.round(shares * total, 9)
+    sizes = np.floor(exact).astype(np.int64)
+    by_remainder = np.argsort(-(exact - sizes), kind="stable")
+    sizes[by_remainder[: total - int(sizes.sum())]] += 1
+    return sizes

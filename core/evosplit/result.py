@@ -1,0 +1,356 @@
+"""What a split is once it is made: `Split`, the `ParetoFront` it was picked from, the manifest."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from evosplit._version import __version__
+from evosplit.counts import LabelCounts
+from evosplit.errors import EvoSplitError
+from evosplit.measures import Measures, measures_of, subset_tables
+
+if TYPE_CHECKING:
+    from evosplit.report import SplitReport
+
+__all__ = ["ParetoFront", "Split", "non_dominated", "pick_from"]
+
+MANIFEST_FORMAT = "evosplit-split"
+MANIFEST_VERSION = 1
+_MANIFEST_LISTS = ("names", "sizes", "target_sizes", "ids", "assignment")
+PICK_RULES = ("balanced", "origin", "ld", "lpd")
+_LABEL_OBJECTIVES = ("images", "instances")
+
+
+@dataclass(frozen=True, eq=False)
+class ParetoFront:
+    """The trade-offs that a method found: no point is better than another in something and worse in nothing.
+
+    Attributes
+    ----------
+    objectives
+        One row per point, one column per objective; smaller is better.
+    objective_names
+        What the columns measure: "images" (LD), "instances" (LD'), "pairs" (LPD), "triplets", "strata".
+    assignments
+        One row per point: the subset number of each sample.
+    reference
+        What a random split of the same sizes scores on each objective, on average.
+    """
+
+    objectives: npt.NDArray[np.float64]
+    objective_names: tuple[str, ...]
+    assignments: npt.NDArray[np.integer[Any]]
+    reference: npt.NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.objectives)
+
+
+def non_dominated(scores: npt.NDArray[np.float64]) -> list[int]:
+    """Return the rows that no other row equals or beats in every column, ordered by the first column.
+
+    Examples
+    --------
+    >>> non_dominated(np.array([[1.0, 3.0], [2.0, 2.0], [2.0, 4.0], [1.0, 3.0]]))
+    [0, 1]
+    """
+    keep: list[int] = []
+    for i in np.lexsort(scores.T[::-1]):
+        if not any((scores[j] <= scores[i]).all() for j in keep):
+            keep.append(int(i))
+    return keep
+
+
+def pick_from(front: ParetoFront, rule: str | int) -> int:
+    """Choose a point of the front and return its index.
+
+    "balanced" takes the point nearest to the best value of every objective, each measured in its range over
+    the front; "origin" the one nearest to the origin (the paper's rule); "ld" the best in labels, "lpd" the
+    best in label pairs; an integer is an index. (Distances from the origin, raw or divided by a random
+    split's objectives, slide to the pairs' end of the front: there is always more left to gain in pairs than
+    in labels.)
+    """
+    if isinstance(rule, (int, np.integer)) and not isinstance(rule, bool):
+        if not -len(front) <= rule < len(front):
+            raise EvoSplitError(f"pick is {rule}, but the front has {len(front)} points; pass 0 ... {len(front) - 1}")
+        return int(rule) % len(front)
+    scaled = front.objectives / np.where(front.reference > 0, front.reference, 1.0)
+    if rule == "balanced":
+        best = front.objectives.min(axis=0)
+        extent = front.objectives.max(axis=0) - best
+        in_range = (front.objectives - best) / np.where(extent > 0, extent, 1.0)
+        return int(np.argmin(np.linalg.norm(in_range, axis=1)))
+    if rule == "origin":
+        return int(np.argmin(np.linalg.norm(front.objectives, axis=1)))
+    if rule in ("ld", "lpd"):
+        wanted = _LABEL_OBJECTIVES if rule == "ld" else ("pairs",)
+        columns = [i for i, name in enumerate(front.objective_names) if name in wanted]
+        if not columns:
+            raise EvoSplitError(
+                f"pick is {rule!r}, but the objectives are {front.objective_names}; "
+                f"it needs {' or '.join(map(repr, wanted))}"
+            )
+        # Equal in what was asked for: the better one in the rest.
+        first, second = scaled[:, columns].sum(axis=1), scaled.sum(axis=1)
+        return int(np.lexsort((second, first))[0])
+    raise EvoSplitError(
+        f"pick is {rule!r}; choose one of {', '.join(map(repr, PICK_RULES))} or an index into the front"
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """A data set divided into named, disjoint subsets.
+
+    Attributes
+    ----------
+    names, sizes
+        The subsets and how many samples each holds.
+    assignment
+        For each sample the position of its subset in `names`.
+    sample_ids
+        The id of each sample.
+    front, chosen
+        The trade-offs found and which of them this split is; None for a split read from a manifest.
+    counts
+        The label counts that were split; None for a split read from a manifest.
+    target_sizes
+        The sizes asked for; `sizes` differs from them only where groups or locks leave no choice.
+    settings
+        How the split was made: method, seed, effort and so on, as recorded in the manifest.
+    notes
+        Sentences about what went otherwise than asked.
+
+    Examples
+    --------
+    >>> import evosplit
+    >>> split = evosplit.split([[1], [1], [0], [0]], (0.5, 0.5), method="random", seed=0)
+    >>> split.names, split.sizes
+    (('train', 'test'), (2, 2))
+    """
+
+    names: tuple[str, ...]
+    assignment: npt.NDArray[np.integer[Any]]
+    sample_ids: npt.NDArray[Any]
+    target_sizes: tuple[int, ...]
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    front: ParetoFront | None = None
+    chosen: int = 0
+    counts: LabelCounts | None = None
+    recorded_measures: Mapping[str, float] | None = None
+
+    def __repr__(self) -> str:
+        sizes = ", ".join(f"{name}: {size}" for name, size in zip(self.names, self.sizes, strict=True))
+        return f"Split({sizes})"
+
+    @cached_property
+    def sizes(self) -> tuple[int, ...]:
+        """How many samples each subset holds."""
+        return tuple(int(n) for n in np.bincount(self.assignment, minlength=len(self.names)))
+
+    def indices(self, name: str) -> npt.NDArray[np.int64]:
+        """Return the positions of the samples of a subset, ascending."""
+        return np.flatnonzero(self.assignment == self._position(name)).astype(np.int64)
+
+    def ids(self, name: str) -> npt.NDArray[Any]:
+        """Return the ids of the samples of a subset, in the order of the data set."""
+        selected: npt.NDArray[Any] = self.sample_ids[self.indices(name)]
+        return selected
+
+    def folds(self) -> Iterator[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]]:
+        """Yield (train, test) positions, each subset in turn as the test set, as in scikit-learn."""
+        for j in range(len(self.names)):
+            inside = self.assignment == j
+            yield np.flatnonzero(~inside).astype(np.int64), np.flatnonzero(inside).astype(np.int64)
+
+    def pick(self, rule: str | int) -> Split:
+        """Return the split at another point of the front (see `evosplit.split` for the rules)."""
+        if self.front is None:
+            raise EvoSplitError(
+                "this split was read from a manifest, which keeps no front; call evosplit.split again to choose"
+            )
+        chosen = pick_from(self.front, rule)
+        settings = {**self.settings, "pick": rule if isinstance(rule, str) else int(rule)}
+        return replace(
+            self,
+            assignment=self.front.assignments[chosen],
+            chosen=chosen,
+            settings=settings,
+            recorded_measures=None,
+        )
+
+    @cached_property
+    def measures(self) -> Measures:
+        """All measures of this split."""
+        if self.counts is None:
+            if self.recorded_measures is None:
+                raise EvoSplitError(
+                    "this split carries no label counts; measure it with evosplit.measure(counts, split.assignment)"
+                )
+            return Measures(**self.recorded_measures)  # type: ignore[arg-type]
+        tables = subset_tables(self.counts, self.assignment, len(self.names))
+        return measures_of(tables, np.array(self.target_sizes))
+
+    def report(self) -> SplitReport:
+        """Compare this split with random ones and with what is possible; print it, or use its `to_dict()`."""
+        from evosplit.report import build_report
+
+        return build_report(self)
+
+    def assign(self, ids: Iterable[Any]) -> npt.NDArray[np.int64]:
+        """Replay the split: the subset number of each given id, in the given order.
+
+        The ids must be exactly those that were split; otherwise the error says how they differ.
+
+        Examples
+        --------
+        >>> import evosplit
+        >>> counts = evosplit.LabelCounts([[1], [0]], ids=["a.jpg", "b.jpg"])
+        >>> split = evosplit.split(counts, (1, 1), method="random")
+        >>> bool((split.assign(["b.jpg", "a.jpg"]) == split.assignment[::-1]).all())
+        True
+        """
+        wanted = ids.tolist() if isinstance(ids, np.ndarray) else list(ids)
+        known = dict(zip(self.sample_ids.tolist(), self.assignment.tolist(), strict=True))
+        present = set(wanted)
+        unknown = [sample for sample in wanted if sample not in known]
+        missing = [sample for sample in known if sample not in present]
+        parts = []
+        if unknown:
+            parts.append(f"{len(unknown)} ids are not in the split (first: {unknown[0]!r})")
+        if missing:
+            parts.append(f"{len(missing)} ids of the split are missing (first: {missing[0]!r})")
+        if len(present) < len(wanted):
+            parts.append(f"{len(wanted) - len(present)} ids are repeated")
+        if parts:
+            raise EvoSplitError(
+                f"the data is not what was split: {'; '.join(parts)}; replay it on the same data, or split anew"
+            )
+        return np.array([known[sample] for sample in wanted], dtype=np.int64)
+
+    def to_manifest(self, extra: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """Return all that is needed to replay the split, as JSON-able data; `extra` adds facts of a host."""
+        ids = self.sample_ids.tolist()
+        manifest: dict[str, Any] = {
+            "format": MANIFEST_FORMAT,
+            "version": MANIFEST_VERSION,
+            "evosplit": __version__,
+            "names": list(self.names),
+            "sizes": list(self.sizes),
+            "target_sizes": list(self.target_sizes),
+            "settings": dict(self.settings),
+            "notes": list(self.notes),
+            "measures": self.measures.to_dict()
+            if self.counts is not None or self.recorded_measures is not None
+            else None,
+            "ids_sha256": ids_hash(ids),
+            "ids": ids,
+            "assignment": self.assignment.tolist(),
+        }
+        if extra:
+            manifest["extra"] = dict(extra)
+        return manifest
+
+    @classmethod
+    def from_manifest(cls, manifest: Any, *, source: str = "manifest") -> Split:
+        """Rebuild a split from what `to_manifest` returned; `source` is named in errors."""
+        if not isinstance(manifest, dict) or manifest.get("format") != MANIFEST_FORMAT:
+            raise EvoSplitError(
+                f"{source} is no EvoSplit manifest: its 'format' is not {MANIFEST_FORMAT!r}; pass a split.json"
+            )
+        if manifest.get("version") != MANIFEST_VERSION:
+            raise EvoSplitError(
+                f"{source} has manifest version {manifest.get('version')!r}, "
+                f"this EvoSplit reads {MANIFEST_VERSION}; upgrade evosplit-plugins"
+            )
+        for key in _MANIFEST_LISTS:
+            if not isinstance(manifest.get(key), list):
+                raise EvoSplitError(f"{source} has no list {key!r}; it is damaged, save the split again")
+        names, ids, sizes = manifest["names"], manifest["ids"], manifest["sizes"]
+        if not all(isinstance(number, int) and 0 <= number < len(names) for number in manifest["assignment"]):
+            raise EvoSplitError(
+                f"{source} assigns samples to subsets other than its {len(names)}; save the split again"
+            )
+        assignment = np.array(manifest["assignment"], dtype=np.int64)
+        if len(ids) != len(assignment) or not len(names) == len(sizes) == len(manifest["target_sizes"]):
+            raise EvoSplitError(
+                f"{source} has {len(ids)} ids, {len(assignment)} assignments, {len(names)} names "
+                f"and {len(sizes)} sizes that do not fit together; save the split again"
+            )
+        if ids_hash(ids) != manifest.get("ids_sha256"):
+            raise EvoSplitError(f"{source} was changed by hand: its ids do not match their hash; save the split again")
+        if np.bincount(assignment, minlength=len(names)).tolist() != sizes:
+            raise EvoSplitError(
+                f"{source} was changed by hand: its assignment does not have its sizes; save the split again"
+            )
+        sample_ids = LabelCounts(np.zeros((len(ids), 0), dtype=np.int32), ids=ids).ids
+        return cls(
+            names=tuple(names),
+            assignment=assignment,
+            sample_ids=sample_ids,
+            target_sizes=tuple(manifest["target_sizes"]),
+            settings=manifest.get("settings") or {},
+            notes=tuple(manifest.get("notes") or ()),
+            recorded_measures=manifest.get("measures"),
+        )
+
+    def save(self, path: str | os.PathLike[str], *, extra: Mapping[str, Any] | None = None) -> None:
+        """Write the manifest; the file appears whole or not at all."""
+        text = json.dumps(self.to_manifest(extra), ensure_ascii=False)
+        try:
+            write_atomically(Path(path), text)
+        except OSError as error:
+            raise EvoSplitError(f"cannot write the manifest {os.fspath(path)!r}: {error.strerror}") from error
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Split:
+        """Read a manifest that `save` (or any door of EvoSplit) wrote."""
+        try:
+            text = Path(path).read_text(encoding="utf-8")
+            manifest = json.loads(text)
+        except OSError as error:
+            raise EvoSplitError(f"cannot read the manifest {os.fspath(path)!r}: {error.strerror}") from error
+        except ValueError as error:
+            raise EvoSplitError(
+                f"{os.fspath(path)!r} is not JSON ({error}); pass a split.json written by EvoSplit"
+            ) from error
+        return cls.from_manifest(manifest, source=repr(os.fspath(path)))
+
+    def _position(self, name: str) -> int:
+        if name not in self.names:
+            raise EvoSplitError(f"there is no subset {name!r}; the subsets are {', '.join(map(repr, self.names))}")
+        return self.names.index(name)
+
+
+def ids_hash(ids: Iterable[Any]) -> str:
+    """Hash a collection of ids whatever its order; 1 and "1" differ."""
+    # str() of an integer is its JSON, only faster.
+    lines = sorted(str(sample) if type(sample) is int else json.dumps(sample) for sample in ids)
+    return hashlib.sha256("".join(f"{line}\n" for line in lines).encode()).hexdigest()
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Write a text file through a temporary one beside it: a failure leaves the old file as it was."""
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as stream:
+            stream.write(text)
+        umask = os.umask(0)
+        os.umask(umask)
+        Path(temporary).chmod(0o666 & ~umask)
+        Path(temporary).replace(path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
