@@ -375,27 +375,6 @@ def search_exact(
 
 
 @jit
-def deal_sequence(sizes: Ints, noise: Floats) -> Ints:
-    """List subset numbers so that every stretch of the list holds each subset in proportion to its size.
-
-    Each position goes to the subset that lags furthest behind its share; `noise` in [0, 1) blurs the choice.
-    """
-    k = len(sizes)
-    n = sizes.sum()
-    given = np.zeros(k, dtype=np.int64)
-    sequence = np.empty(n, dtype=np.int32)
-    for position in range(n):
-        chosen, furthest = -1, -np.inf
-        for j in range(k):
-            lag = (position + 1) * sizes[j] / n - given[j] + 0.5 / k * noise[(position * k + j) % len(noise)]
-            if given[j] < sizes[j] and lag > furthest:
-                chosen, furthest = j, lag
-        sequence[position] = chosen
-        given[chosen] += 1
-    return sequence
-
-
-@jit
 def similarity_keys(indptr: Ints, indices: Ints, rank: Ints) -> Ints:
     """Pack the first labels of each row, by rank, into one integer: rows that sort side by side are alike.
 

@@ -252,6 +252,22 @@ def _is_covered(label_starts: Ints, label_units: Ints, genes: Ints, k: int) -> b
 
 
 @jit
+def _members(genes: Ints, sizes: Ints) -> tuple[Ints, Ints, Ints]:
+    """List the units by subset: (units, where each subset starts, where each unit stands)."""
+    starts = np.zeros(len(sizes) + 1, dtype=np.int64)
+    starts[1:] = np.cumsum(sizes)
+    members = np.empty(len(genes), dtype=np.int64)
+    slot_of = np.empty(len(genes), dtype=np.int64)
+    filled = starts.copy()
+    for unit in range(len(genes)):
+        slot = filled[genes[unit]]
+        filled[genes[unit]] += 1
+        members[slot] = unit
+        slot_of[unit] = slot
+    return members, starts, slot_of
+
+
+@jit
 def _uncovered_change(indptr: Ints, indices: Ints, present: Ints, leaving: int, entering: int, j: int) -> int:
     """Return how many labels more subset j lacks once type `entering` takes the place of type `leaving`."""
     change = 0
@@ -286,19 +302,19 @@ def repair_cover(
     label_starts: Ints,
     label_units: Ints,
     population: Ints,
-    k: int,
-    rounds: int,
+    sizes: Ints,
+    patience: int,
     rng: np.random.Generator,
 ) -> None:
     """Exchange units of each individual until every label reaches as many subsets as it can.
 
-    indptr and indices hold the labels of each type, label_units[label_starts[i] : label_starts[i + 1]] the
-    units with label i. A unit whose subset has its label to spare changes places with a random unit of a subset
-    that lacks the label, so sizes stay as they are. An exchange may not leave more label-subset combinations
-    empty than before; those that leave as many lead out of dead ends. There are at most `rounds` rounds, in each
-    of which every label is tried once.
+    indptr and indices hold the labels of each type, label_units[label_starts[i] : label_starts[i + 1]] the units with
+    label i. A unit whose subset has its label to spare changes places with a random unit of a subset that lacks the
+    label, so sizes stay as they are. An exchange may not leave more label-subset combinations empty than before; those
+    that leave as many lead out of dead ends. Every label is tried once a round; after `patience` rounds without
+    progress the individual stays as it is.
     """
-    n_labels, m = len(label_starts) - 1, population.shape[1]
+    n_labels, m, k = len(label_starts) - 1, population.shape[1], len(sizes)
     holders = np.empty(m, dtype=np.int64)
     empty = np.empty(k, dtype=np.int64)
     for individual in range(len(population)):
@@ -306,6 +322,7 @@ def repair_cover(
         if _is_covered(label_starts, label_units, genes, k):
             continue
         present = np.zeros((n_labels, k), dtype=np.int32)
+        members, starts, slot_of = _members(genes, sizes)
         for unit in range(m):
             kind = type_of_unit[unit]
             for at in range(indptr[kind], indptr[kind + 1]):
@@ -315,12 +332,12 @@ def repair_cover(
             excess -= max(0, k - (label_starts[label + 1] - label_starts[label]))
             for j in range(k):
                 excess += present[label, j] == 0
-        for _ in range(rounds):
-            if excess == 0:
-                break
-            start = int(rng.integers(0, n_labels))
+        stale = 0
+        while excess > 0 and stale < patience:
+            before = excess
+            offset = int(rng.integers(0, n_labels))
             for step in range(n_labels):
-                label = (start + step) % n_labels
+                label = (offset + step) % n_labels
                 units = label_units[label_starts[label] : label_starts[label + 1]]
                 n_empty = 0
                 for j in range(k):
@@ -338,18 +355,21 @@ def repair_cover(
                 unit = holders[rng.integers(0, n_holders)]
                 source, kind = genes[unit], type_of_unit[unit]
                 chosen, least = -1, 1
-                first = int(rng.integers(0, m))
-                for offset in range(m):
-                    other = (first + offset) % m
-                    if genes[other] == target:
-                        change = _uncovered_change(indptr, indices, present, kind, type_of_unit[other], source)
-                        change += _uncovered_change(indptr, indices, present, type_of_unit[other], kind, target)
-                        if change < least:
-                            chosen, least = other, change
-                        if change < 0:
-                            break
+                first = int(rng.integers(0, sizes[target]))
+                for turn in range(sizes[target]):
+                    other = members[starts[target] + (first + turn) % sizes[target]]
+                    change = _uncovered_change(indptr, indices, present, kind, type_of_unit[other], source)
+                    change += _uncovered_change(indptr, indices, present, type_of_unit[other], kind, target)
+                    if change < least:
+                        chosen, least = other, change
+                    if change < 0:
+                        break
                 if chosen >= 0:
                     genes[unit], genes[chosen] = target, source
+                    slot, other_slot = slot_of[unit], slot_of[chosen]
+                    members[slot], members[other_slot] = chosen, unit
+                    slot_of[unit], slot_of[chosen] = other_slot, slot
                     _replace(indptr, indices, present, kind, type_of_unit[chosen], source)
                     _replace(indptr, indices, present, type_of_unit[chosen], kind, target)
                     excess += least
+            stale = 0 if excess < before else stale + 1

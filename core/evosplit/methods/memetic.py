@@ -51,6 +51,7 @@ SETTLED_FIRST = 3.0  # how much more images with a label weigh while mending
 FIRST = 1e5  # how much an objective weighs that comes before the others
 TASK_TRIALS = 8  # trials per movable unit below which a generation is not worth while
 CHUNK = 200_000  # trials between two looks at the clock
+MIN_CHUNKS = 10  # steps of every annealing at least, so that it ends frozen however short it is
 
 
 @dataclass(frozen=True)
@@ -203,10 +204,14 @@ class Landscape:
         self.data = problem.features.data
         self.block_sums = problem.block_sums
         self.scale = problem.sizes.sum() / problem.sizes
+        # An objective that is 0 in random splits is none to speak of: it keeps its own unit.
+        self.reference = np.where(problem.random_reference > 1e-12, problem.random_reference, 1.0)
         spread = np.abs(self.block_sums - np.average(self.block_sums, axis=0, weights=problem.copies))
         self.spread = np.maximum(1.0, 2 * np.average(spread, axis=0, weights=problem.copies))
         self.largest_unit = int(problem.features.sum(axis=1).max()) if problem.features.nnz else 1
-        self.label_columns = max((b.stop for b in problem.blocks if b.name in ("images", "instances")), default=0)
+        # The first columns count images with a label even where that is no objective: `cover` needs them.
+        spread_labels = [block.stop for block in problem.blocks if block.name in ("images", "instances")]
+        self.label_columns = max(spread_labels, default=problem.counts.n_labels)
         self.exact = problem.features.shape[1] <= EXACT_COLUMNS
         self._shuffled = rng.permutation(problem.n_units)
         self._order_rng = np.random.default_rng(rng.integers(2**63))
@@ -235,7 +240,7 @@ class Landscape:
             inside = slice(block.start, block.stop)
             whole = max(float(totals[inside].sum() if block.by_total else problem.sizes.sum()), 1.0)
             share = totals[inside] / whole
-            base = weights[at] / (max(problem.random_reference[at], 1e-300) * max(block.width, 1) * problem.k)
+            base = weights[at] / (self.reference[at] * max(block.width, 1) * problem.k)
             slope = base / whole / np.maximum(1 - share, 1 / whole) ** 2
             full = share >= 1
             price[inside] = np.where(full, 0.0, slope)
@@ -250,13 +255,13 @@ class Landscape:
         means = []
         for block in problem.blocks:
             inside = slice(block.start, block.stop)
-            if totals[inside].any():
+            if (price[inside] * totals[inside]).any():
                 means.append(float(np.average(price[inside], weights=totals[inside])))
         # In a large problem, between the cheapest and the dearest block: neither is frozen, neither melts.
         cheapest, dearest = min(means, default=0.0), max(means, default=0.0)
         mean = (cheapest if self.exact else float(np.sqrt(cheapest * dearest))) * float(np.median(self.scale))
         # No exchange can gain more than this by spreading its features better, so a missing label always costs more.
-        penalty = 2 * self.largest_unit * float(price.max(initial=0.0)) * float(self.scale.max())
+        penalty = 2 * self.largest_unit * float(price.max(initial=0.0)) * float(self.scale.max()) or 1.0
         return exact if self.exact else table, table, penalty, mean
 
     def tables(self, candidate: Candidate) -> tuple[Ints, Ints, Ints]:
@@ -273,7 +278,7 @@ class Landscape:
         """Return the weighted sum of the objectives, each over a random split's, and a penalty for missing labels."""
         problem = self.problem
         counts = self.tables(candidate)[1]
-        scaled = problem.evaluate(counts) / np.maximum(problem.random_reference, 1e-300)
+        scaled = problem.evaluate(counts) / self.reference
         missing = int((counts[: problem.counts.n_labels] == 0).sum()) if problem.cover else 0
         return float(weights @ scaled) + 1e3 * missing
 
@@ -382,22 +387,23 @@ class _Task:
             settle(self.weights, only_missing=True)
         columns, _, penalty, price = land.columns(self.weights)
         search = exchange.search_exact if land.exact else exchange.search
-        chunks = max(1, round(self.trials / CHUNK))
+        chunks = max(MIN_CHUNKS, round(self.trials / CHUNK))
         time = np.arange(chunks + 1) / chunks
         cold = self.method.cold * (self.method.hot if land.exact else self.method.warm)
         temperatures = price * self.hot * (cold / self.hot) ** (time / (1 - self.method.frozen))
-        temperatures[time > 1 - self.method.frozen] = 0.0
         for chunk in range(chunks):
+            is_frozen = time[chunk + 1] > 1 - self.method.frozen + 1e-9
+            first, last = (0.0, 0.0) if is_frozen else temperatures[chunk : chunk + 2]
             order = land.orders[int(rng.integers(len(land.orders)))]
             search(
                 *units, columns, land.scale, penalty, land.spread, *split, *order, REACH,
-                self.trials // chunks, temperatures[chunk], temperatures[chunk + 1], state,
+                self.trials // chunks, first, last, state,
             )  # fmt: skip
             if not clock.tick(self.trials // chunks):
                 break
         if not land.exact:
-            first = np.array([SETTLED_FIRST if name == "images" else 1.0 for name in land.problem.objectives])
-            settle(self.weights * first, only_missing=False)
+            emphasis = np.array([SETTLED_FIRST if name == "images" else 1.0 for name in land.problem.objectives])
+            settle(self.weights * emphasis, only_missing=False)
         return Candidate(unit_at)
 
 

@@ -21,7 +21,7 @@ __all__ = ["Genetics", "check_settings", "share_done"]
 Genes = npt.NDArray[np.signedinteger[Any]]
 Floats = npt.NDArray[np.float64]
 
-COVER_ROUNDS = 100  # a handful suffices unless labels compete for the same samples
+COVER_PATIENCE = 10  # rounds without progress after which labels that compete for samples are left as they are
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,8 +108,8 @@ class Genetics:
                 self.problem.type_of_unit,
                 *self._holders,
                 repaired,
-                self.problem.k,
-                COVER_ROUNDS,
+                self.problem.sizes,
+                COVER_PATIENCE,
                 rng,
             )
         return repaired

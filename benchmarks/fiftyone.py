@@ -1,0 +1,172 @@
+"""How fast labels are read from FiftyOne and splits written into it, beside FiftyOne's own calls.
+
+    python -m benchmarks.fiftyone [--samples 100000]
+
+Samples carry about six detections of 80 labels and a tag of the user's. The calls run in turn, three times;
+the best of each counts. Writing is timed twice: onto samples without split tags, and over an earlier split,
+whose tags must go.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.common import machine_line, markdown_table, write_result
+from evosplit import Split, split
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+import fiftyone_session
+
+ROUNDS = 3
+BLOCK = 10_000
+NAMES = ("train", "val", "test")
+FRACTIONS = {"train": 0.8, "val": 0.1, "test": 0.1}
+TAG = "`select(ids).tag_samples` for each subset"
+SET = "`set_values` into a field"
+LABELS = [f"label {i}" for i in range(80)]
+
+
+def make_dataset(fo: Any, n: int) -> Any:
+    """Make samples with a long tail of labels; blocks after the first are copied inside the database."""
+    rng = np.random.default_rng(0)
+    chance = 1 / (1 + np.arange(len(LABELS)))
+    dataset = fo.Dataset("benchmark")
+    block = min(n, BLOCK)
+    samples = []
+    for i in range(block):
+        names = rng.choice(LABELS, size=rng.poisson(6), p=chance / chance.sum())
+        boxes = [fo.Detection(label=str(name), bounding_box=[0.1, 0.1, 0.2, 0.2]) for name in names]
+        samples.append(fo.Sample(filepath=f"/{i}.jpg", tags=["mine"], gt=fo.Detections(detections=boxes)))
+    dataset.add_samples(samples)
+    first = dataset.clone()
+    for _ in range(n // block - 1):
+        dataset.add_collection(first, new_ids=True)
+    first.delete()
+    return dataset
+
+
+def best_of(calls: dict[str, Callable[[int], Any]], prepare: Callable[[], Any] = lambda: None) -> dict[str, float]:
+    """Time the calls in turn, each after an untimed preparation, and keep the best of each."""
+    best = dict.fromkeys(calls, float("inf"))
+    for round_ in range(ROUNDS):
+        for name, call in calls.items():
+            prepare()
+            start = time.perf_counter()
+            call(round_)
+            best[name] = min(best[name], time.perf_counter() - start)
+    return best
+
+
+def reading(dataset: Any) -> dict[str, float]:
+    """Time reading the labels."""
+    from evosplit_plugins.fiftyone_plugin import read_counts
+
+    return best_of(
+        {
+            "`values([id, labels])`": lambda _: dataset.values(["id", "gt.detections.label"]),
+            "ours: `read_counts`": lambda _: read_counts(dataset),
+        }
+    )
+
+
+def writing(dataset: Any) -> tuple[dict[str, float], dict[str, float]]:
+    """Time writing splits: onto samples without split tags, and over an earlier split."""
+    import fiftyone.utils.random as four
+
+    from evosplit_plugins.fiftyone_plugin import apply_split, read_counts, undo_split
+
+    counts = read_counts(dataset)
+    splits = [split(counts, FRACTIONS, method="random", seed=seed) for seed in range(ROUNDS + 1)]
+
+    def tag(made: Split) -> None:
+        for name in NAMES:
+            dataset.select(made.ids(name).tolist()).tag_samples(name)
+
+    def retag(made: Split) -> None:
+        dataset.untag_samples(list(NAMES))
+        tag(made)
+
+    def into_field(made: Split) -> None:
+        names = np.array(made.names)[made.assignment].tolist()
+        dataset.set_values("subset", dict(zip(made.sample_ids.tolist(), names, strict=True)), key_field="id")
+
+    def ours(made: Split) -> None:
+        apply_split(dataset, made, label_field="gt")
+
+    def clean() -> None:
+        dataset.untag_samples(list(NAMES))
+        dataset.delete_runs()
+
+    def earlier() -> None:
+        clean()
+        tag(splits[-1])
+
+    into_field(splits[0])  # creates the field
+    first = best_of(
+        {
+            "`random_split`": lambda round_: four.random_split(dataset, FRACTIONS, seed=round_),
+            TAG: lambda round_: tag(splits[round_]),
+            SET: lambda round_: into_field(splits[round_]),
+            "ours: `apply_split`": lambda round_: ours(splits[round_]),
+        },
+        clean,
+    )
+    again = best_of(
+        {
+            f"`untag_samples`, {TAG}": lambda round_: retag(splits[round_]),
+            SET: lambda round_: into_field(splits[round_]),
+            "ours: `apply_split`": lambda round_: ours(splits[round_]),
+        },
+        earlier,
+    )
+    earlier()
+    ours(splits[0])
+    start = time.perf_counter()
+    undo_split(dataset)
+    again["ours: `undo_split`"] = time.perf_counter() - start
+    return first, again
+
+
+def table(title: str, figures: dict[str, float]) -> str:
+    """Lay the figures out beside the fastest public call."""
+    fastest = min(seconds for name, seconds in figures.items() if not name.startswith("ours"))
+    rows = [(name, f"{seconds:.2f}", f"{seconds / fastest:.2f}") for name, seconds in figures.items()]
+    return f"## {title}\n\n" + markdown_table(("call", "seconds", "times the fastest public call"), rows)
+
+
+def main() -> None:
+    """Measure, print and keep the page."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--samples", type=int, default=100_000)
+    args = parser.parse_args()
+    fiftyone_session.prepare().start_database()
+    import fiftyone as fo
+
+    dataset = make_dataset(fo, args.samples)
+    size = f"{dataset.count():,} samples, {dataset.count('gt.detections'):,} detections"
+    read = reading(dataset)
+    first, again = writing(dataset)
+    page = "\n".join(
+        [
+            "# FiftyOne: reading labels, writing splits\n",
+            f"{size}; best of {ROUNDS} rounds. {machine_line('fiftyone', 'numpy')}\n",
+            table("Reading labels", read),
+            table("Writing a first split", first),
+            table("Replacing an earlier split", again),
+            "`apply_split` also reads what was there and records the run, which undo and the panel need; "
+            "`random_split` and `tag_samples` alone only add tags.\n",
+        ]
+    )
+    print(page)
+    write_result("fiftyone", page)
+
+
+if __name__ == "__main__":
+    main()

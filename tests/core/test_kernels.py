@@ -1,0 +1,419 @@
+"""The kernels, each against a slow twin; they also run uncompiled, with NUMBA_DISABLE_JIT=1, for coverage."""
+
+from __future__ import annotations
+
+import itertools
+
+import naive
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import count_matrices, problems, sizes_for, splits
+
+from evosplit import _kernels, split
+from evosplit._kernels import exchange, stratification
+from evosplit.methods import memetic
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _wrap_around():
+    """Let unsigned integers wrap around in silence where the kernels run as plain Python."""
+    with np.errstate(over="ignore"):
+        yield
+
+
+def csr(dense):
+    """Return the arrays of a CSR matrix, indices sorted."""
+    matrix = sp.csr_array(np.asarray(dense))
+    matrix.sort_indices()
+    return matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32), matrix.data.astype(np.int32)
+
+
+def seeded(seed=1):
+    """Return the state of a kernel's random numbers."""
+    return np.array([seed], dtype=np.uint64)
+
+
+# --- counting
+
+
+@given(count_matrices())
+def test_distinct_rows(dense):
+    """Rows are numbered by first occurrence."""
+    first, number = _kernels.distinct_rows(*csr(dense))
+    assert (first.tolist(), number.tolist()) == naive.distinct_rows(dense)
+
+
+def test_distinct_rows_compares_content():
+    """Rows with the same labels but other counts, or with a label more, are different."""
+    first, number = _kernels.distinct_rows(*csr([[1, 0], [2, 0], [1, 1], [0, 0], [1, 0], [0, 0]]))
+    assert first.tolist() == [0, 1, 2, 3]
+    assert number.tolist() == [0, 1, 2, 3, 0, 3]
+
+
+@given(count_matrices())
+def test_pair_codes(dense):
+    """Each row lists the codes of its pairs, in order."""
+    indptr, indices, _ = csr(dense)
+    q = dense.shape[1]
+    pointers, codes = _kernels.pair_codes(indptr, indices, q)
+    for row, counts in enumerate(dense.tolist()):
+        present = [label for label, count in enumerate(counts) if count]
+        expected = [i * q + j for i, j in itertools.combinations(present, 2)]
+        assert codes[pointers[row] : pointers[row + 1]].tolist() == expected
+
+
+@given(st.lists(st.integers(0, 10**12), max_size=60))
+def test_unique_codes(codes):
+    """The result is that of np.unique with the inverse."""
+    array = np.array(codes, dtype=np.int64)
+    unique, inverse = _kernels.unique_codes(array)
+    expected = np.unique(array, return_inverse=True)
+    assert unique.tolist() == expected[0].tolist()
+    assert inverse.tolist() == expected[1].tolist()
+
+
+def test_unique_codes_grow():
+    """More codes than the first hash table holds are found all the same."""
+    codes = np.random.default_rng(0).integers(0, 4000, size=5000)
+    unique, inverse = _kernels.unique_codes(codes)
+    assert (unique == np.unique(codes)).all()
+    assert (unique[inverse] == codes).all()
+
+
+def pair_table(dense, weights):
+    """Sum the weights of the rows that carry each pair, by code."""
+    q = dense.shape[1]
+    pairs = naive.label_pairs(dense)
+    return {i * q + j: weights[rows].sum(axis=0).tolist() for (i, j), rows in pairs.items()}
+
+
+@given(count_matrices(min_labels=1), st.integers(1, 3), st.integers(0, 2**32))
+def test_pair_totals(dense, k, seed):
+    """Each pair's sums are those of the rows that carry it."""
+    weights = np.random.default_rng(seed).integers(0, 9, size=(len(dense), k))
+    indptr, indices, _ = csr(dense)
+    codes, sums = _kernels.pair_totals(indptr, indices, dense.shape[1], weights)
+    assert dict(zip(codes.tolist(), sums.tolist(), strict=True)) == pair_table(dense, weights)
+
+
+def test_pair_totals_grow():
+    """More pairs than the first tables hold are found all the same."""
+    dense = np.ones((2, 50), dtype=int)
+    dense[1, :10] = 0
+    weights = np.array([[1, 0], [0, 2]])
+    indptr, indices, _ = csr(dense)
+    codes, sums = _kernels.pair_totals(indptr, indices, 50, weights)
+    assert dict(zip(codes.tolist(), sums.tolist(), strict=True)) == pair_table(dense, weights)
+
+
+@given(splits())
+def test_count_rows_and_sum_features(drawn):
+    """Cross tables and sums per subset are those of plain loops."""
+    dense, assignment, k = drawn
+    first, number = naive.distinct_rows(dense)
+    table = _kernels.count_rows(np.array(number, dtype=np.int32), np.array(assignment), len(first), k)
+    for row in range(len(first)):
+        for j in range(k):
+            pairs = zip(number, assignment, strict=True)
+            assert table[row, j] == sum(pair == (row, j) for pair in pairs)
+    sums = _kernels.sum_features(*csr(dense[first]), table, dense.shape[1])
+    _, _, instances, _ = naive.subset_tables(dense, assignment, k)
+    assert sums.tolist() == instances
+
+
+@given(count_matrices(min_labels=2), st.randoms(use_true_random=False))
+def test_column_hashes(dense, random):
+    """Equal columns have equal hashes, others do not, and the order of the columns changes nothing."""
+    order = list(range(dense.shape[1]))
+    random.shuffle(order)
+    hashes = _kernels.column_hashes(*csr(dense), dense.shape[1])
+    assert _kernels.column_hashes(*csr(dense[:, order]), dense.shape[1]).tolist() == hashes[order].tolist()
+    for a, b in itertools.combinations(range(dense.shape[1]), 2):
+        assert (hashes[a] == hashes[b]) == (dense[:, a] == dense[:, b]).all()
+
+
+@given(st.integers(2, 30).flatmap(sizes_for), st.data())
+def test_odds_floor(sizes, data):
+    """The bound never exceeds the best of all ways to spread a total, and is not far below."""
+    totals = data.draw(st.lists(st.integers(0, sum(sizes)), min_size=1, max_size=5))
+    bounds = _kernels.odds_floor(np.array(totals), np.array(sizes))
+    for total, bound in zip(totals, bounds, strict=True):
+        best = naive.best_odds(total, sizes)
+        assert 0.5 * best <= bound <= best + 1e-9
+
+
+# --- iterative stratification
+
+
+@given(st.lists(st.integers(0, 8), min_size=1, max_size=12), st.data())
+def test_queue_stays_sorted(left, data):
+    """After any number of units are taken away the queue is sorted and knows its places and starts."""
+    left = np.array(left)
+    queue, place, start = stratification.build_queue(left)
+    for _ in range(data.draw(st.integers(0, 15))):
+        waiting = np.flatnonzero(left)
+        if len(waiting):
+            column = data.draw(st.sampled_from(waiting.tolist()))
+            stratification.take_one(column, left, queue, place, start)
+    assert left[queue].tolist() == sorted(left.tolist())
+    assert queue[place].tolist() == list(range(len(left)))
+    assert start.tolist() == [(left < n).sum() for n in range(len(start))]
+
+
+@given(st.lists(st.integers(0, 4), min_size=1, max_size=8))
+def test_rarest_is_the_rarest(left):
+    """The chosen column has the fewest units left but not none; ties fall on each of the equals."""
+    left = np.array(left)
+    queue, _, start = stratification.build_queue(left)
+    state = seeded()
+    chosen = {stratification.choose_rarest(left, queue, start, state) for _ in range(80)}
+    waiting = left[left > 0]
+    rarest = np.flatnonzero(left == waiting.min()).tolist() if len(waiting) else [-1]
+    assert chosen == set(rarest)
+
+
+@pytest.mark.parametrize(
+    ("desire", "tie_break", "room", "expected"),
+    [
+        ([0.1, 0.9, 0.5], [9, 0, 9], [9, 0, 9], {1}),
+        ([0.9, 0.9, 0.5], [1, 2, 9], [9, 0, 9], {1}),
+        ([0.9, 0.9, 0.9], [2, 2, 1], [3, 4, 9], {1}),
+        ([0.9, 0.9, 0.9], [2, 2, 2], [4, 3, 4], {0, 2}),
+        ([0.3, 0.1 + 0.2, 0.1], [0, 0, 0], [1, 1, 1], {0, 1}),
+        ([-1.0, -2.0], [0, 0], [0, 0], {0}),
+    ],
+)
+def test_choose_subset(desire, tie_break, room, expected):
+    """The greatest desire wins, then the tie-break, then the room, then chance."""
+    arguments = (np.array(desire, dtype=float), np.array(tie_break, dtype=float), np.array(room))
+    state = seeded()
+    assert {stratification.choose_subset(*arguments, state) for _ in range(60)} == expected
+
+
+def stratify(dense, sizes, by_the_rest, limit):
+    """Run `place_rarest` on the presence of labels."""
+    presence = np.asarray(dense) > 0
+    indptr, indices, _ = csr(presence)
+    by_column = sp.csc_array(sp.csr_array(presence))
+    totals = presence.sum(axis=0).astype(np.int64)
+    left, sizes = totals.copy(), np.array(sizes)
+    table = np.zeros((len(presence), len(sizes)), dtype=np.int64)
+    copies_left = np.ones(len(presence), dtype=np.int64)
+    counts = np.zeros((len(totals), len(sizes)), dtype=np.int64)
+    room = sizes.copy()
+    queue = stratification.build_queue(left)
+    shares = sizes / sizes.sum()
+    placed = stratification.place_rarest(
+        indptr, indices, by_column.indptr, by_column.indices, totals, shares, by_the_rest,
+        table, copies_left, counts, room, left, *queue, limit, seeded(),
+    )  # fmt: skip
+    return placed, table, copies_left, counts, room
+
+
+@pytest.mark.parametrize("by_the_rest", [False, True])
+@given(problem=problems(min_labels=1))
+def test_place_rarest_keeps_its_books(by_the_rest, problem):
+    """All samples with a label are placed once; counts and room are those of the table."""
+    dense, sizes = problem
+    placed, table, copies_left, counts, room = stratify(dense, sizes, by_the_rest, limit=10**6)
+    labelled = (dense > 0).any(axis=1)
+    assert placed == labelled.sum()
+    assert table.sum(axis=1).tolist() == labelled.astype(int).tolist()
+    assert copies_left.tolist() == (~labelled).astype(int).tolist()
+    assert (counts == (dense > 0).T.astype(int) @ table).all()
+    assert (room == sizes - table.sum(axis=0)).all()
+
+
+@pytest.mark.parametrize("by_the_rest", [False, True])
+@given(problem=problems(min_labels=1))
+def test_rarest_label_is_dealt_like_the_naive(by_the_rest, problem):
+    """The first label to be dealt is a rarest one, and is spread as by hand: one by one to who wants most."""
+    dense, sizes = problem
+    totals = (dense > 0).sum(axis=0)
+    if not totals.any():
+        return
+    placed, table, _, counts, _ = stratify(dense, sizes, by_the_rest, limit=1)
+    assert placed == totals[totals > 0].min()
+    shares = [size / sum(sizes) for size in sizes]
+    dealt = [label for label in np.flatnonzero(totals == placed) if counts[label].sum() == placed]
+    given_out = naive.deal_one_label(int(placed), shares)
+    desires = sorted(share * placed - n for share, n in zip(shares, given_out, strict=True))
+    found = [sorted(np.array(shares) * placed - counts[label]) for label in dealt]
+    assert any(np.allclose(one, desires) for one in found)
+    assert table.sum() == placed
+
+
+@given(st.lists(st.integers(0, 5), min_size=1, max_size=6), st.data())
+def test_fill_sizes(copies, data):
+    """What is left fills the room exactly when the room is there."""
+    n = sum(copies)
+    cuts = sorted(data.draw(st.lists(st.integers(0, n), min_size=2, max_size=2)))
+    room = np.diff([0, *cuts, n])
+    table, copies_left = np.zeros((len(copies), 3), dtype=np.int64), np.array(copies)
+    stratification.fill_sizes(table, copies_left, room.copy(), seeded())
+    assert table.sum(axis=0).tolist() == room.tolist()
+    assert table.sum(axis=1).tolist() == copies
+    assert copies_left.sum() == 0
+
+
+def repair_cost(counts, totals, prices, penalties, sizes):
+    """Cost of a split as `unit_change` sees it, from scratch."""
+    shares = np.array(sizes) / sum(sizes)
+    away = np.abs(counts - totals[:, None] * shares) / shares
+    return (prices[:, None] * away).sum() + (penalties[:, None] * (counts == 0)).sum()
+
+
+@given(splits(min_labels=1, max_subsets=3), st.data())
+def test_unit_change(drawn, data):
+    """The change is the difference of the costs before and after."""
+    dense, assignment, k = drawn
+    sizes = np.full(k, len(dense))
+    indptr, indices, gains = csr(dense)
+    unit, totals = data.draw(st.integers(0, len(dense) - 1)), dense.sum(axis=0)
+    prices = np.arange(1.0, dense.shape[1] + 1)
+    penalties = prices[::-1].copy()
+    counts = np.zeros((dense.shape[1], k), dtype=np.int64)
+    for sample, j in enumerate(assignment):
+        counts[:, j] += dense[sample]
+    after, j = counts.copy(), assignment[unit]
+    after[:, j] -= dense[unit]
+    row = slice(indptr[unit], indptr[unit + 1])
+    found = stratification.unit_change(indices[row], gains[row], -1, counts, totals, prices, penalties, 1 / k, j)
+    costs = [repair_cost(table, totals, prices, penalties, sizes) for table in (counts, after)]
+    assert found == pytest.approx(costs[1] - costs[0])
+
+
+@pytest.mark.parametrize("candidates", [1, 3, 100])
+@given(problem=problems(min_labels=1), seed=st.integers(0, 2**32))
+def test_repair_sizes(candidates, problem, seed):
+    """Sizes become exact with as few moves as possible, and the counts follow."""
+    dense, sizes = problem
+    k = len(sizes)
+    assignment = np.random.default_rng(seed).integers(0, k, size=len(dense)).astype(np.int32)
+    before = np.bincount(assignment, minlength=k)
+    counts = np.zeros((dense.shape[1], k), dtype=np.int64)
+    for sample, j in enumerate(assignment):
+        counts[:, j] += dense[sample]
+    ones = np.ones(dense.shape[1])
+    moves = stratification.repair_sizes(
+        *csr(dense), np.arange(len(dense)), dense.sum(axis=0), ones, ones, np.array(sizes),
+        assignment, counts, candidates, seeded(),
+    )  # fmt: skip
+    assert np.bincount(assignment, minlength=k).tolist() == sizes
+    assert moves == np.maximum(before - sizes, 0).sum()
+    assert counts.tolist() == naive.subset_tables(dense, assignment.tolist(), k)[2]
+
+
+def test_repair_moves_the_cheapest():
+    """With all candidates on the table the sample whose move costs least is moved."""
+    dense = np.array([[1, 0], [0, 1], [1, 1], [0, 0], [1, 1], [1, 1]])
+    assignment = np.array([0, 0, 0, 0, 1, 1], dtype=np.int32)  # the labels lie right, the sizes do not
+    counts = np.array([[2, 2], [2, 2]])
+    moves = stratification.repair_sizes(
+        *csr(dense), np.arange(6), np.array([4, 4]), np.ones(2), np.ones(2), np.array([3, 3]),
+        assignment, counts, 10, seeded(),
+    )  # fmt: skip
+    assert moves == 1
+    assert assignment.tolist() == [0, 0, 0, 1, 1, 1]
+
+
+# --- the search
+
+
+def test_random_bits_are_xorshift():
+    """The generator is xorshift64*, computed here with Python's integers."""
+    state, expected = seeded(88172645463325252), 88172645463325252
+    for _ in range(100):
+        expected ^= expected >> 12
+        expected ^= (expected << 25) & (2**64 - 1)
+        expected ^= expected >> 27
+        assert int(exchange.random_bits(state)) == expected * 2685821657736338717 % 2**64
+        assert int(state[0]) == expected
+
+
+@pytest.mark.parametrize("bound", [1, 2, 7, 1000])
+def test_random_below(bound):
+    """Draws lie below the bound and spread evenly."""
+    state = seeded(12345)
+    draws = np.array([exchange.random_below(state, bound) for _ in range(4000)])
+    assert draws.min() >= 0
+    assert draws.max() < bound
+    assert abs(draws.mean() - (bound - 1) / 2) <= 0.05 * bound
+
+
+def test_uphill():
+    """The accepted loss is exponential: never negative, its mean the temperature, 0 without heat."""
+    state = seeded(99)
+    draws = np.array([exchange.uphill(state, 2.0) for _ in range(4000)])
+    assert draws.min() >= 0
+    assert draws.mean() == pytest.approx(2.0, rel=0.1)
+    assert exchange.uphill(state, 0.0) == 0
+
+
+@given(st.lists(st.integers(0, 12), min_size=2, max_size=5))
+def test_deal_sequence(sizes):
+    """The list holds every subset as often as its size, and every prefix nearly in proportion."""
+    sizes = np.array(sizes)
+    sequence = exchange.deal_sequence(sizes, np.random.default_rng(0).random(17))
+    assert np.bincount(sequence, minlength=len(sizes)).tolist() == sizes.tolist()
+    for stop in range(1, len(sequence)):
+        given_out = np.bincount(sequence[:stop], minlength=len(sizes))
+        assert np.abs(given_out - stop * sizes / sizes.sum()).max() < 2
+
+
+@given(count_matrices(min_labels=1), st.randoms(use_true_random=False))
+def test_similarity_keys(dense, random):
+    """Rows sort by their labels in the order of rank, like tuples that end with the largest number."""
+    q = dense.shape[1]
+    rank = list(range(q))
+    random.shuffle(rank)
+    indptr, indices, _ = csr(dense)
+    keys = exchange.similarity_keys(indptr, indices, np.array(rank))
+    tuples = [[*sorted(rank[label] for label in np.flatnonzero(row)), q, q, q, q, q, q][:6] for row in dense]
+    for a, b in itertools.product(range(len(dense)), repeat=2):
+        assert (keys[a] < keys[b]) == (tuples[a] < tuples[b])
+
+
+@given(st.integers(2, 12).flatmap(sizes_for), st.randoms(use_true_random=False), st.integers(0, 12))
+def test_follow_cycles(sizes, random, limit):
+    """Units move towards the other split, sizes stay, and no more than one cycle moves beyond the limit."""
+    here = np.repeat(np.arange(len(sizes)), sizes)
+    there = here.copy()
+    random.shuffle(there)
+    before = here.copy()
+    moving = np.flatnonzero(here != there)
+    moved = exchange.follow_cycles(here, there, moving, len(sizes), limit)
+    assert np.bincount(here, minlength=len(sizes)).tolist() == list(sizes)
+    assert all(here[i] in (before[i], there[i]) for i in range(len(here)))
+    assert (here != before).sum() == moved
+    assert min(limit, len(moving)) <= moved <= len(moving)
+
+
+@given(splits(min_labels=1, max_subsets=3))
+def test_move_features(drawn):
+    """Moving a unit moves its features and what it adds to the totals."""
+    dense, assignment, k = drawn
+    _, _, instances, _ = naive.subset_tables(dense, assignment, k)
+    block_sums = np.stack([np.ones(len(dense), dtype=int), dense.sum(axis=1)], axis=1)
+    sizes = np.bincount(assignment, minlength=k)
+    counts, totals = np.array(instances), np.stack([sizes, np.array(instances).sum(axis=0)])
+    exchange.move_features(*csr(dense), block_sums, counts, totals, 0, assignment[0], k - 1)
+    moved = [k - 1, *assignment[1:]]
+    assert counts.tolist() == naive.subset_tables(dense, moved, k)[2]
+    assert totals[0].tolist() == np.bincount(moved, minlength=k).tolist()
+    assert totals[1].tolist() == counts.sum(axis=0).tolist()
+
+
+@pytest.mark.parametrize("exact_columns", [0, 10**6], ids=["modelled", "exact"])
+def test_engine_keeps_its_books(monkeypatch, exact_columns):
+    """A short run of either search gives exact sizes and improves on a random split."""
+    monkeypatch.setattr(memetic.Plan, "trials", lambda self, n_movable: 600)
+    monkeypatch.setattr(memetic, "EXACT_COLUMNS", exact_columns)
+    rng = np.random.default_rng(0)
+    counts = (rng.random((60, 6)) < 0.3) * rng.integers(1, 3, (60, 6))
+    made = split(counts, (30, 18, 12), effort="fast")
+    assert made.sizes == (30, 18, 12)
+    assert (made.front.objectives[made.chosen] < made.front.reference).all()

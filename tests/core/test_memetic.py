@@ -1,0 +1,652 @@
+"""The default engine: its kernels against slow twins, its search against enumeration, its promises on seeded sets.
+
+The tests named `kernel` are small enough to run uncompiled, with NUMBA_DISABLE_JIT=1.
+"""
+
+from __future__ import annotations
+
+import itertools
+
+import naive
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from strategies import count_matrices, problems
+
+from evosplit import LabelCounts, measure, split
+from evosplit._kernels import exchange
+from evosplit.methods import memetic
+from evosplit.methods.base import Run
+from evosplit.methods.iterative import IterativeStratification
+from evosplit.methods.memetic import Candidate, Landscape, Memetic, weightings
+from evosplit.problem import build_problem
+from evosplit.ratios import resolve_subsets
+
+THREE = ("images", "instances", "pairs")
+SEARCHES = pytest.mark.parametrize("exact", [True, False], ids=["exact", "modelled"])
+COVER = pytest.mark.parametrize("cover", [True, False], ids=["cover", "no-cover"])
+few = settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _wrap_around():
+    """Let unsigned integers wrap around in silence where the kernels run as plain Python."""
+    with np.errstate(over="ignore"):
+        yield
+
+
+def problem_of(counts, sizes, **options):
+    """Build the problem of splitting these counts into subsets of these sizes."""
+    counts = LabelCounts(counts)
+    return build_problem(counts, resolve_subsets(list(sizes), counts.n_samples), **options)
+
+
+def long_tailed(m=150, q=8, seed=0):
+    """Draw frequent and rare labels, some of which go together and some of which repeat."""
+    rng = np.random.default_rng(seed)
+    present = rng.random((m, q)) < 0.6 / np.arange(1, q + 1)
+    present[:, 1] |= present[:, 2] & (rng.random(m) < 0.7)
+    return present * rng.integers(1, 3, size=(m, q))
+
+
+class Board:
+    """A random split in the arrays of the kernels, with equal weights, and its recount."""
+
+    def __init__(self, counts, sizes, seed=0, *, objectives=THREE, cover=True, exact=False):
+        self.problem = problem_of(counts, sizes, objectives=objectives, cover=cover)
+        rng = np.random.default_rng(seed)
+        start = rng.permutation(np.repeat(np.arange(len(sizes)), sizes))
+        self.land = land = Landscape(self.problem, start, rng)
+        self.unit_at = land.start.unit_at.copy()
+        self.slot_of = np.argsort(self.unit_at).astype(np.int32)
+        _, self.counts, self.totals = land.tables(land.start)
+        land.exact = exact
+        self.columns, self.linear, self.penalty, self.price = land.columns(np.ones(len(objectives)) / len(objectives))
+        self.state = np.array([seed + 1], dtype=np.uint64)
+        self.features = self.problem.features.toarray()
+        self.kinds = (land.indptr, land.indices, land.data, land.block_sums)
+        self.split = (self.unit_at, self.slot_of, land.starts, self.counts, self.totals)
+
+    def subset_of(self):
+        """Give the subset of each unit."""
+        return np.searchsorted(self.land.starts, self.slot_of, side="right") - 1
+
+    def recount(self):
+        """Count features and block totals in each subset, unit by unit."""
+        counts, totals = np.zeros_like(self.counts), np.zeros_like(self.totals)
+        for unit, j in enumerate(self.subset_of()):
+            counts[:, j] += self.features[self.land.type_of[unit]]
+            totals[:, j] += self.land.block_sums[self.land.type_of[unit]]
+        return counts, totals
+
+    def check_books(self):
+        """Check that the places are a permutation and its inverse, and the sums those of a recount."""
+        n = len(self.unit_at)
+        assert sorted(self.unit_at.tolist()) == list(range(n))
+        assert self.slot_of[self.unit_at].tolist() == list(range(n))
+        counts, totals = self.recount()
+        assert (self.counts == counts).all()
+        assert (self.totals == totals).all()
+
+    def model(self):
+        """Fit the model of the totals here."""
+        model = np.zeros((*self.totals.shape, 3))
+        exchange.model_totals(self.linear, self.land.scale, self.counts, self.totals, self.land.spread, model)
+        return model
+
+    def change(self, model, first, second, a, b):
+        """Ask the kernel what an exchange of two types between subsets a and b changes."""
+        moved = np.zeros(len(self.totals))
+        return exchange.exchange_change(
+            *self.kinds, self.linear, self.land.scale, self.penalty, self.counts, self.totals, model, moved,
+            first, second, a, b,
+        )  # fmt: skip
+
+    def search(self, trials, hot, cold):
+        """Run the search that the board is made for."""
+        run = exchange.search_exact if self.land.exact else exchange.search
+        return run(
+            *self.kinds, self.land.type_of, self.columns, self.land.scale, self.penalty, self.land.spread, *self.split,
+            *self.land.orders[0], 3, trials, hot * self.price, cold * self.price, self.state,
+        )  # fmt: skip
+
+    def settle(self, threshold=1e-12, budget=2000):
+        """Mend the labels one by one."""
+        return exchange.settle(
+            *self.kinds, self.land.type_of, self.linear, self.land.scale, self.penalty, self.land.spread, *self.split,
+            *self.land.orders[0], *self.land.carriers, self.land.label_columns, 3, threshold, budget, self.state,
+        )  # fmt: skip
+
+    def linear_cost(self):
+        """Sum the linear cost over the subsets."""
+        return sum(naive.linear_costs(self.linear, self.land.scale, self.penalty, self.counts, self.totals))
+
+    def random_exchange(self, data):
+        """Draw two units of different subsets: (unit, unit, subset, subset)."""
+        a, b = data.draw(st.permutations(range(self.problem.k)))[:2]
+        subset = self.subset_of()
+        first, second = (data.draw(st.sampled_from(np.flatnonzero(subset == j).tolist())) for j in (a, b))
+        return first, second, a, b
+
+    def exchange(self, first, second, a, b):
+        """Let two units change places."""
+        places = self.slot_of[first], self.slot_of[second]
+        self.slot_of[second], self.slot_of[first] = places
+        self.unit_at[places[0]], self.unit_at[places[1]] = second, first
+        exchange.move_features(*self.kinds, self.counts, self.totals, self.land.type_of[first], a, b)
+        exchange.move_features(*self.kinds, self.counts, self.totals, self.land.type_of[second], b, a)
+
+
+# --- kernels
+
+
+@COVER
+@few
+@given(problem=problems(min_labels=1), data=st.data())
+def test_kernel_exchange_change_is_exact_where_totals_stay(cover, problem, data):
+    """With images alone no total changes: the change is the difference of the full costs, before and after."""
+    board = Board(*problem, data.draw(st.integers(0, 99)), objectives=("images",), cover=cover)
+    first, second, a, b = board.random_exchange(data)
+    before = board.linear_cost()
+    found = board.change(board.model(), board.land.type_of[first], board.land.type_of[second], a, b)
+    board.exchange(first, second, a, b)
+    board.check_books()
+    assert found == pytest.approx(board.linear_cost() - before, abs=1e-9 * max(1.0, before))
+
+
+@COVER
+@few
+@given(problem=problems(min_labels=1), data=st.data())
+def test_kernel_exchange_change_follows_the_model_where_totals_change(cover, problem, data):
+    """With instances and pairs the change is what the parabolas predict, also away from where they were fitted."""
+    board = Board(*problem, data.draw(st.integers(0, 99)), cover=cover)
+    model, scale, fitted_at = board.model(), board.land.scale, board.totals.copy()
+    parabolas = {
+        (block, j): naive.totals_parabola(board.linear, scale, board.counts, fitted_at, board.land.spread, block, j)
+        for block, j in itertools.product(range(3), range(board.problem.k))
+    }
+    for _ in range(data.draw(st.integers(0, 3))):
+        board.exchange(*board.random_exchange(data))
+    first, second, a, b = board.random_exchange(data)
+    kinds = board.land.type_of[first], board.land.type_of[second]
+    gains = board.features[kinds[1]] - board.features[kinds[0]]
+    moves = board.land.block_sums[kinds[1]] - board.land.block_sums[kinds[0]]
+    predicted = naive.modelled_change(
+        board.linear, scale, board.penalty, board.counts, board.totals, parabolas, fitted_at, gains, moves, a, b
+    )
+    cost = board.linear_cost()
+    assert board.change(model, *kinds, a, b) == pytest.approx(predicted, abs=1e-8 * max(1.0, cost))
+
+
+@few
+@given(problem=problems(min_labels=1))
+def test_kernel_model_totals_agrees_with_the_cost(problem):
+    """The parabolas give the cost change at `spread` above and below, for every block and subset."""
+    board = Board(*problem, cover=False)
+    model, land = board.model(), board.land
+    here = np.array(naive.linear_costs(board.linear, land.scale, 0.0, board.counts, board.totals))
+    assert (model[:, :, 0] == board.totals).all()
+    for block, sign in itertools.product(range(3), (-1, 1)):
+        totals, step = board.totals.astype(float), sign * land.spread[block]
+        totals[block] += step
+        there = naive.linear_costs(board.linear, land.scale, 0.0, board.counts, totals)
+        found = model[block, :, 1] * step + model[block, :, 2] * step**2
+        assert found == pytest.approx(there - here, abs=1e-9 * max(1.0, *here, *there))
+
+
+@SEARCHES
+@COVER
+@few
+@given(problem=problems(min_labels=1), seed=st.integers(0, 99))
+def test_kernel_search_keeps_its_books(exact, cover, problem, seed):
+    """After many exchanges, good and bad ones, places and sums are those of a recount."""
+    board = Board(*problem, seed, cover=cover, exact=exact)
+    assert 0 <= board.search(200, hot=100.0, cold=1.0) <= 200
+    board.check_books()
+    board.search(100, hot=0.0, cold=0.0)
+    board.check_books()
+
+
+@COVER
+@few
+@given(problem=problems(min_labels=1), seed=st.integers(0, 99))
+def test_kernel_exact_search_never_loses_without_heat(cover, problem, seed):
+    """At temperature 0 the exact cost never grows, and it is the weighted sum of the objectives and the lacks."""
+    board = Board(*problem, seed, cover=cover, exact=True)
+    costs = []
+    for _ in range(5):
+        costs.append(sum(naive.odds_costs(board.columns, board.penalty, board.counts, board.totals)))
+        lack = (board.counts[: board.problem.counts.n_labels] == 0).sum() if cover else 0
+        scaled = board.problem.evaluate(board.counts) / board.land.reference
+        assert costs[-1] == pytest.approx(scaled.mean() + board.penalty * lack)
+        board.search(40, hot=0.0, cold=0.0)
+    assert all(after <= before + 1e-9 * max(1.0, before) for before, after in itertools.pairwise(costs))
+
+
+def test_kernel_exact_search_remembers_its_costs():
+    """Without heat, many trials in one go do the same as one by one, each from costs taken afresh."""
+    at_once, one_by_one = (Board(long_tailed(m=24, q=4), (12, 7, 5), exact=True) for _ in range(2))
+    made = at_once.search(300, hot=0.0, cold=0.0)
+    assert made == sum(one_by_one.search(1, hot=0.0, cold=0.0) for _ in range(300)) > 0
+    assert at_once.unit_at.tolist() == one_by_one.unit_at.tolist()
+
+
+@SEARCHES
+def test_kernel_prices_are_moderate_where_an_objective_is_constant(exact):
+    """Where random splits are perfect in one objective it does not drown the others, nor does it take their heat."""
+    for counts in ([[1, 1], [0, 0], [0, 0], [1, 1], [0, 0], [0, 0]], [[1, 2], [1, 1], [1, 0], [0, 1], [2, 0], [0, 0]]):
+        board = Board(np.array(counts), (3, 3), exact=exact)
+        assert (board.problem.random_reference == 0).any()
+        assert 1e-4 < board.price < 10
+        assert 0 < board.penalty < 1000
+
+
+@few
+@given(problem=problems(min_labels=1))
+def test_kernel_exact_cost(problem):
+    """The cost of a subset is that of the plain formula."""
+    board = Board(*problem, exact=True)
+    runs = exchange.column_runs(board.columns)
+    tables = (board.columns, board.counts, board.totals)
+    parameters, counts, totals = (np.ascontiguousarray(table.T, dtype=float) for table in tables)
+    expected = naive.odds_costs(board.columns, board.penalty, board.counts, board.totals)
+    found = [exchange.exact_cost(parameters, runs, board.penalty, counts, totals, j) for j in range(board.problem.k)]
+    assert found == pytest.approx(expected)
+
+
+@COVER
+@few
+@given(problem=problems(min_labels=1), seed=st.integers(0, 99))
+def test_kernel_settle_never_loses(cover, problem, seed):
+    """With images alone every round of mending leaves the linear cost as it is or lowers it, and keeps its books."""
+    board = Board(*problem, seed, objectives=("images",), cover=cover)
+    for _ in range(3):
+        before = board.linear_cost()
+        made = board.settle()
+        board.check_books()
+        after = board.linear_cost()
+        assert after <= before + 1e-9 * max(1.0, before)
+        assert made > 0 or after == before
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_kernel_settle_comes_to_rest(seed):
+    """Round by round the cost of a larger set falls, until no round finds an exchange that helps."""
+    board = Board(long_tailed(m=40, q=6, seed=seed), (20, 12, 8), seed, objectives=("images",))
+    costs, made = [board.linear_cost()], 1
+    while made:
+        made = board.settle(budget=800)
+        costs.append(board.linear_cost())
+        assert costs[-1] < costs[-2] if made else costs[-1] == costs[-2]
+    assert costs[-1] < 0.8 * costs[0]
+
+
+@few
+@given(problem=problems(min_labels=1), seed=st.integers(0, 99))
+def test_kernel_settle_keeps_its_books_where_totals_change(problem, seed):
+    """With instances and pairs, too, places and sums are those of a recount."""
+    board = Board(*problem, seed)
+    board.settle()
+    board.check_books()
+
+
+@pytest.mark.parametrize("objectives", [("images",), ("instances",), ("pairs",), THREE], ids="-".join)
+@few
+@given(problem=problems(min_labels=1, max_labels=1), seed=st.integers(0, 99))
+def test_kernel_settle_mends_a_missing_label(objectives, problem, seed):
+    """A label with as many samples as there are subsets reaches each, whatever the objectives."""
+    counts, sizes = problem
+    board = Board(counts, sizes, seed, objectives=objectives)
+    board.settle(threshold=0.5 * board.penalty)
+    assert (board.counts[0] > 0).sum() == min(len(sizes), (counts > 0).sum())
+
+
+def test_kernel_settle_mends_all_at_once():
+    """Three labels that all sit in one subset are spread over three."""
+    counts = np.zeros((30, 3), dtype=int)
+    for label in range(3):
+        counts[3 * label : 3 * label + 4, label] = 1
+    board = Board(counts, (20, 5, 5))
+    for unit in range(30):  # labels into the first subset
+        j = board.subset_of()[unit]
+        if board.features[board.land.type_of[unit]].any() and j:
+            plain = [u for u in range(30) if not board.features[board.land.type_of[u]].any()]
+            partner = next(u for u in plain if board.subset_of()[u] == 0)
+            board.exchange(unit, partner, j, 0)
+    assert (board.counts[:3, 1:] == 0).all()
+    board.settle(threshold=0.5 * board.penalty)
+    board.check_books()
+    assert (board.counts[:3] > 0).all()
+
+
+@few
+@given(problem=problems(min_labels=1), reach=st.integers(0, 3), seed=st.integers(0, 99))
+def test_kernel_proposals_are_legal(problem, reach, seed):
+    """A proposal names slots of two different subsets, as it says, or none."""
+    board = Board(*problem, seed)
+    starts = board.land.starts
+    for _ in range(30):
+        slot_a, slot_b, a, b = exchange.draw_exchange(
+            board.unit_at, board.slot_of, starts, *board.land.orders[0], reach, board.state
+        )
+        if slot_a >= 0:
+            assert a != b
+            assert starts[a] <= slot_a < starts[a + 1]
+            assert starts[b] <= slot_b < starts[b + 1]
+
+
+@few
+@given(problem=problems(min_labels=1), seed=st.integers(0, 99))
+def test_kernel_inheritance(problem, seed):
+    """A child's units sit where one parent has them, the agreed ones where both do, and the sizes stay."""
+    counts, sizes = problem
+    land = Board(counts, sizes).land
+    rng = np.random.default_rng(seed)
+    mother, father = (Candidate(rng.permutation(land.start.unit_at)) for _ in range(2))
+    child = land.inherit(mother, father, rng)
+    subset = np.repeat(np.arange(len(sizes)), sizes)
+    of_mother, of_father, of_child = (subset[np.argsort(parent.unit_at)] for parent in (mother, father, child))
+    assert sorted(child.unit_at.tolist()) == list(range(len(counts)))
+    assert ((of_child == of_mother) | (of_child == of_father)).all()
+    differ = (of_mother != of_father).sum()
+    assert differ // 2 <= (of_child != of_mother).sum() <= differ
+
+
+@pytest.mark.parametrize("q", [3, 40, 200])
+def test_kernel_similar_units_lie_side_by_side(q):
+    """In every order of similarity, units with equal labels follow each other."""
+    rng = np.random.default_rng(q)
+    kinds = rng.random((6, q)) < 4 / q
+    counts = kinds[rng.integers(6, size=40)] * rng.integers(1, 3, size=(40, 1))
+    counts[0, 0] = 1
+    board = Board(counts, (20, 20))
+    for neighbours, rank in board.land.orders:
+        assert rank[neighbours].tolist() == list(range(40))
+        labels = [tuple(np.flatnonzero(board.features[board.land.type_of[u]][:q]).tolist()) for u in neighbours]
+        assert len(list(itertools.groupby(labels))) == len(set(labels))
+
+
+@few
+@given(dense=count_matrices(min_samples=2, min_labels=1))
+def test_kernel_carriers(dense):
+    """Each label lists the units that carry it, in order."""
+    board = Board(dense, (1, len(dense) - 1))
+    starts, units = board.land.carriers
+    for label in range(dense.shape[1]):
+        carries = [u for u, kind in enumerate(board.land.type_of) if board.features[kind, label]]
+        assert units[starts[label] : starts[label + 1]].tolist() == carries
+    assert starts[-1] == len(units)
+
+
+@given(st.lists(st.integers(0, 2), max_size=12))
+def test_kernel_column_runs(blocks):
+    """Neighbouring columns of one block form a run."""
+    columns = np.zeros((len(blocks), 4))
+    columns[:, exchange.BLOCK] = blocks
+    expected, at = [], 0
+    for block, members in itertools.groupby(blocks):
+        stop = at + len(list(members))
+        expected.append([at, stop, block])
+        at = stop
+    assert exchange.column_runs(columns).tolist() == expected
+
+
+# --- the engine
+
+
+def tiny(seed, m=8, q=3):
+    """Draw a set small enough to enumerate, every label in some sample."""
+    counts = np.random.default_rng(seed).integers(0, 3, size=(m, q))
+    counts[np.arange(q), np.arange(q)] = 1
+    return counts
+
+
+def check_exact_sizes(made, sizes):
+    """Check that every point of the front has the sizes asked for."""
+    assert made.sizes == tuple(sizes)
+    for assignment in made.front.assignments:
+        assert np.bincount(assignment, minlength=len(sizes)).tolist() == list(sizes)
+
+
+def front_cost(made, weights):
+    """Return the least weighted cost over the front, in units of a random split's."""
+    return (made.front.objectives / made.front.reference @ weights).min()
+
+
+@pytest.mark.parametrize("sizes", [(4, 4), (6, 2), (4, 2, 2)], ids=str)
+@pytest.mark.parametrize("seed", range(4))
+def test_optimum_of_tiny_sets(sizes, seed):
+    """The end of the front for the labels is the best of all splits, by enumeration."""
+    counts = np.minimum(tiny(seed), 1)
+    made = split(counts, sizes, cover=False, pick="ld", effort="fast", seed=seed)
+    best = min(
+        naive.distribution(naive.subset_tables(counts, assignment, len(sizes))[1], sizes)
+        for assignment in naive.assignments_of(sizes)
+    )
+    assert made.measures.ld == pytest.approx(best)
+
+
+@pytest.mark.parametrize("sizes", [(4, 4), (6, 2), (4, 2, 2)], ids=str)
+@pytest.mark.parametrize("seed", range(4))
+def test_balanced_optimum_of_tiny_sets(sizes, seed):
+    """One of the front is the best of all splits in the balanced weighting, by enumeration."""
+    problem = problem_of(tiny(seed), sizes, cover=False)
+    made = split(tiny(seed), sizes, cover=False, effort="fast", seed=seed)
+    method = Memetic()
+    weights = weightings(THREE, 3, method.centre, method.label_end, method.pair_end)[1]
+    scores = [
+        problem.evaluate(problem.column_table(problem.type_table(np.array(assignment))))
+        for assignment in naive.assignments_of(sizes)
+    ]
+    assert front_cost(made, weights) == pytest.approx((np.array(scores) / made.front.reference @ weights).min())
+
+
+@SEARCHES
+@pytest.mark.parametrize("objectives", [None, ("images",), ("pairs",)], ids=["default", "images", "pairs"])
+@pytest.mark.parametrize("seed", range(4))
+def test_cover_of_tiny_sets(monkeypatch, exact, objectives, seed):
+    """No split of the front leaves more empty cells than the best of all splits must."""
+    monkeypatch.setattr(memetic, "EXACT_COLUMNS", 256 if exact else 0)
+    for q, sizes in ((3, (4, 4)), (2, (5, 2, 1)), (3, (3, 2, 2))):
+        counts = tiny(seed, m=sum(sizes), q=q) * (np.random.default_rng(seed).random((sum(sizes), q)) < 0.7)
+        counts[np.arange(q), np.arange(q)] = 1
+        made = split(counts, sizes, objectives=objectives, effort="fast", seed=seed)
+        fewest = naive.fewest_empty_cells(counts, sizes)
+        assert [measure(counts, point).flz for point in made.front.assignments] == [fewest] * len(made.front)
+
+
+@SEARCHES
+@pytest.mark.parametrize("seed", range(3))
+def test_cover_of_rare_labels(monkeypatch, exact, seed):
+    """Rare labels reach every subset, and those with fewer samples as many as they can, at every point of the front."""
+    monkeypatch.setattr(memetic, "EXACT_COLUMNS", 256 if exact else 0)
+    rng = np.random.default_rng(seed)
+    counts = np.hstack([long_tailed(200, 5, seed), np.zeros((200, 6), dtype=int)])
+    for label in range(5, 11):
+        counts[rng.choice(200, size=label - 3, replace=False), label] = 1
+    made = split(counts, (100, 60, 20, 20), effort="fast", seed=seed)
+    floor = made.measures.flz_floor
+    assert floor == 3
+    assert [measure(counts, point).flz for point in made.front.assignments] == [floor] * len(made.front)
+
+
+@SEARCHES
+@pytest.mark.parametrize("seed", range(3))
+def test_never_worse_than_its_start(monkeypatch, exact, seed):
+    """The front has a split that costs less than the stratified start, in the balanced weighting."""
+    monkeypatch.setattr(memetic, "EXACT_COLUMNS", 256 if exact else 0)
+    counts, sizes = long_tailed(m=120 + 60 * seed, seed=seed), (70 + 60 * seed, 30, 20)
+    problem = problem_of(counts, sizes)
+    start = IterativeStratification(2).solve(problem, Run(np.random.default_rng(seed))).assignments[0]
+    made = split(counts, sizes, effort="fast", seed=seed)
+    method = Memetic()
+    weights = weightings(THREE, 3, method.centre, method.label_end, method.pair_end)[1]
+    scores = problem.evaluate(problem.column_table(problem.type_table(start)))
+    assert front_cost(made, weights) < scores / made.front.reference @ weights
+
+
+def test_front_has_trade_offs():
+    """The front has several points of exact size, none dominated; its ends are best in labels and in pairs."""
+    made = split(long_tailed(m=300), (200, 60, 40), effort="fast")
+    check_exact_sizes(made, (200, 60, 40))
+    scores = made.front.objectives
+    assert len(scores) > 1
+    for one, other in itertools.permutations(scores, 2):
+        assert (one < other).any()
+    in_labels = (scores / made.front.reference)[:, :2].sum(axis=1)
+    assert in_labels[made.pick("ld").chosen] == in_labels.min()
+    assert made.pick("lpd").measures.lpd_occurrences == pytest.approx(scores[:, 2].min())
+
+
+@SEARCHES
+def test_threads_do_not_change_the_front(monkeypatch, exact):
+    """One thread and two give the same front, point by point."""
+    monkeypatch.setattr(memetic, "EXACT_COLUMNS", 256 if exact else 0)
+    counts = long_tailed(m=90)
+    one, two = (split(counts, (60, 20, 10), effort="normal", seed=3, n_jobs=n_jobs) for n_jobs in (1, 2))
+    assert (one.front.assignments == two.front.assignments).all()
+    assert one.chosen == two.chosen
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_effort_pays(seed):
+    """More effort gives a split with a smaller product of the objectives."""
+    counts, sizes = long_tailed(m=200, q=12, seed=seed), (140, 40, 20)
+    fast, normal = (split(counts, sizes, effort=effort, seed=seed) for effort in ("fast", "normal"))
+    assert normal.front.objectives.prod(axis=1).min() < fast.front.objectives.prod(axis=1).min()
+
+
+@SEARCHES
+@pytest.mark.parametrize("effort", ["fast", "normal"])
+def test_every_search_cools_down(monkeypatch, exact, effort):
+    """However short a search is, its temperature falls in steps and is 0 in the last fifth."""
+    monkeypatch.setattr(memetic, "EXACT_COLUMNS", 256 if exact else 0)
+    name, heard = "search_exact" if exact else "search", []
+    compiled = getattr(exchange, name)
+
+    def listen(*arguments):
+        heard.append(arguments[-3:-1])
+        return compiled(*arguments)
+
+    monkeypatch.setattr(exchange, name, listen)
+    split(long_tailed(m=40), (30, 10), effort=effort)
+    searches = np.array(heard).reshape(-1, memetic.MIN_CHUNKS, 2)
+    assert len(searches) == 1 + memetic.PLANS[effort].points * memetic.PLANS[effort].generations
+    assert (searches[:, :8, 0] > searches[:, :8, 1]).all()
+    assert (searches[:, 1:8, 0] == searches[:, :7, 1]).all()
+    assert (searches[:, :8] > 0).all()
+    assert (searches[:, 8:] == 0).all()
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_time_limit_stops(n_jobs):
+    """A limit that is over at once gives a valid split, better than a random one, and a note."""
+    counts = long_tailed(m=300)
+    made = split(counts, (200, 60, 40), effort="thorough", time_limit=1e-3, n_jobs=n_jobs)
+    check_exact_sizes(made, (200, 60, 40))
+    assert (made.front.objectives[made.chosen] < made.front.reference).all()
+    assert made.notes == ("stopped after the time limit of 0.001 s: this is the best split found so far.",)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("after", [1, 4])
+def test_caller_stops(n_jobs, after):
+    """Returning False stops soon, with a valid split and a note."""
+    calls = []
+
+    def stop(done, message):
+        calls.append(done)
+        return len(calls) < after
+
+    made = split(long_tailed(m=300), (200, 60, 40), effort="thorough", n_jobs=n_jobs, on_progress=stop)
+    check_exact_sizes(made, (200, 60, 40))
+    assert made.notes == ("stopped early on request: this is the best split found so far.",)
+    assert max(calls[:-1], default=0) < 0.5
+
+
+def test_errors_of_the_caller_pass_through():
+    """An exception in `on_progress` ends the work and reaches the caller, with threads as without."""
+
+    def fail(done, message):
+        if done > 0.3:
+            raise RuntimeError("the window is closed")
+
+    for n_jobs in (1, 2):
+        with pytest.raises(RuntimeError, match="the window is closed"):
+            split(long_tailed(m=300), (200, 60, 40), effort="normal", n_jobs=n_jobs, on_progress=fail)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_progress_grows_to_one(n_jobs):
+    """The caller hears growing fractions from 0 to 1, the last one once."""
+    heard = []
+    split(
+        long_tailed(), (100, 30, 20), effort="normal", n_jobs=n_jobs, on_progress=lambda *report: heard.append(report)
+    )
+    fractions = [done for done, _ in heard]
+    assert fractions == sorted(fractions)
+    assert fractions[0] == 0
+    assert fractions[-1] == 1
+    assert fractions.count(1) == 1
+    assert any("trade-offs" in message for _, message in heard)
+
+
+DEGENERATE = {
+    "one label": (np.arange(12)[:, None] % 2, (6, 6)),
+    "a label in every image": (np.hstack([np.ones((12, 1)), np.eye(12)[:, :3]]).astype(int), (8, 4)),
+    "all images equal": (np.full((9, 2), 2), (3, 3, 3)),
+    "as many subsets as images": (np.eye(5, dtype=int), (1, 1, 1, 1, 1)),
+    "two images": (np.array([[1, 0], [0, 1]]), (1, 1)),
+    "one image with a label": (np.eye(10, dtype=int)[:, :1], (5, 5)),
+    "labels that never occur": (np.hstack([np.zeros((8, 2)), np.ones((8, 1))]).astype(int), (4, 4)),
+    "very uneven sizes": (long_tailed(m=40), (38, 1, 1)),
+    "many instances in one image": (np.array([[1000, 1], [1, 1], [1, 0], [0, 1]]), (2, 2)),
+}
+
+
+@SEARCHES
+@pytest.mark.parametrize("name", DEGENERATE)
+def test_degenerate_sets(monkeypatch, exact, name):
+    """Either search takes odd data, for every single objective and for all, without a warning or a NaN."""
+    monkeypatch.setattr(memetic, "EXACT_COLUMNS", 256 if exact else 0)
+    counts, sizes = DEGENERATE[name]
+    with np.errstate(all="raise", under="ignore"):
+        for objectives in (None, ("images",), ("instances",), ("pairs",)):
+            made = split(counts, sizes, objectives=objectives, effort="fast")
+            check_exact_sizes(made, sizes)
+            assert np.isfinite(made.front.objectives).all()
+
+
+def test_equal_units_may_be_fixed(monkeypatch):
+    """Where most of the equal samples are fixed, sizes are exact and the split is about as good as with all movable."""
+    rng = np.random.default_rng(5)
+    kinds = long_tailed(m=12, q=5, seed=5)
+    counts, sizes = kinds[rng.choice(12, p=np.arange(1, 13) / 78, size=600)], (400, 133, 67)
+    free = split(counts, sizes, effort="fast")
+    monkeypatch.setattr(memetic, "MOVABLE_LIMIT", 100)
+    land = Landscape(problem_of(counts, sizes), np.repeat(np.arange(3), sizes), rng)
+    assert land.n_movable <= 12 * 3 * memetic.MOVABLE_COPIES
+    assert (land.tables(land.start)[0].sum(axis=0) == sizes).all()
+    made = split(counts, sizes, effort="fast")
+    check_exact_sizes(made, sizes)
+    assert front_cost(made, np.ones(3)) <= 1.1 * front_cost(free, np.ones(3))
+
+
+@pytest.mark.parametrize("objectives", [("images",), ("pairs",), ("images", "instances"), ("pairs", "triplets")])
+def test_fan_of_one(objectives):
+    """Without labels against pairs there is one weighting: all objectives alike."""
+    assert weightings(objectives, 7, 2.0, 100.0, 10.0).tolist() == [[1.0] * len(objectives)]
+
+
+@pytest.mark.parametrize("points", [3, 7, 11])
+def test_fan(points):
+    """The weights sum to 1 and lead from the labels first, whatever the pairs, over the centre to the pairs."""
+    fan = weightings(THREE, points, 2.0, 100.0, 10.0)
+    assert fan.shape == (points, 3)
+    assert fan.sum(axis=1) == pytest.approx(1)
+    ratio = fan[:, 2] / fan[:, 0]
+    assert (np.diff(ratio) > 0).all()
+    assert ratio[0] < 1e-4
+    assert ratio[points // 2] == pytest.approx(2.0)
+    assert ratio[-1] == pytest.approx(20.0)

@@ -1,0 +1,208 @@
+"""The paper's multi-objective algorithm on pymoo, the many-objective variant, and label triplets."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from strategies import count_matrices
+
+from evosplit import EvoSplitError, LabelCounts, kfold, split
+from evosplit.measures import odds_deviation
+from evosplit.methods import nsga2
+from evosplit.methods.nsga2 import NSGA2
+from evosplit.methods.operators import Genetics
+from evosplit.problem import build_problem
+from evosplit.ratios import resolve_subsets
+from evosplit.triplets import triplet_distribution, triplet_features
+
+PAPERS = ("instances", "pairs")
+TINY = np.array([[1, 0, 0], [1, 1, 0], [2, 0, 1], [1, 1, 1], [0, 1, 0], [1, 0, 3], [0, 0, 1], [1, 1, 0]])
+
+
+def labels(m=120, q=6, seed=0):
+    """Draw labels that often go together."""
+    rng = np.random.default_rng(seed)
+    present = rng.random((m, q)) < 0.6 / np.arange(1, q + 1)
+    present[:, 1] |= present[:, 3] & (rng.random(m) < 0.8)
+    return present.astype(int)
+
+
+def dominated(point, others):
+    """Tell whether some other point is as good in everything and better in something."""
+    return any((other <= point).all() and (other < point).any() for other in others)
+
+
+def naive_triplets(counts, assignment, k):
+    """Measure the distribution of label triplets by looping over them."""
+    found = {}
+    for row, j in zip(counts, assignment, strict=True):
+        for triplet in itertools.combinations(np.flatnonzero(row).tolist(), 3):
+            found.setdefault(triplet, [0] * k)[j] += 1
+    table = np.array(list(found.values())).reshape(-1, k)
+    return odds_deviation(table, table.sum(axis=0)).mean() if table.size else 0.0
+
+
+def algorithm_and_population(counts, method):
+    """Set pymoo up and draw a first, evaluated population."""
+    counts = LabelCounts(counts)
+    problem = build_problem(counts, resolve_subsets((0.5, 0.3, 0.2), counts.n_samples), objectives=PAPERS)
+    genetics = Genetics(problem, PAPERS, method.mutation_rate)
+    algorithm = nsga2._algorithm(method, 2)
+    algorithm.setup(nsga2._PopulationProblem(genetics), seed=0)
+    algorithm.next()
+    return algorithm, genetics
+
+
+def test_defaults_are_the_papers():
+    """Population, children and stop rule are those of the single-objective algorithm."""
+    method = NSGA2()
+    assert (method.population, method.crossovers, method.mutations) == (50, 10, 10)
+    assert (method.mutation_rate, method.patience, method.restarts) == (0.01, 25, 5)
+
+
+def test_front_is_not_dominated():
+    """No point of the front dominates another one, and each is what its assignment scores."""
+    made = kfold(labels(), 5, method="nsga2", objectives=PAPERS, effort="fast")
+    assert len(made.front) > 1
+    for at, point in enumerate(made.front.objectives):
+        assert not dominated(point, made.front.objectives)
+        assert made.pick(at).measures.ld_occurrences == pytest.approx(point[0])
+        assert made.pick(at).measures.lpd_occurrences == pytest.approx(point[1])
+
+
+def test_finds_the_whole_front_of_a_tiny_set():
+    """All trade-offs, known by enumeration, are found."""
+    counts = LabelCounts(TINY)
+    problem = build_problem(counts, resolve_subsets((5, 3), 8), objectives=PAPERS, cover=False)
+    every = np.zeros((56, 8), dtype=np.int8)
+    for genes, chosen in zip(every, itertools.combinations(range(8), 3), strict=True):
+        genes[list(chosen)] = 1
+    scores = Genetics(problem, PAPERS, 0.01).score(every)
+    best = np.unique([point for point in scores if not dominated(point, scores)], axis=0)
+    made = split(TINY, (5, 3), method="nsga2", objectives=PAPERS, cover=False)
+    assert made.front.objectives == pytest.approx(best)
+
+
+def test_same_seed_same_front():
+    """A seed fixes the whole front, whatever the number of threads; another seed gives another one."""
+    counts = labels(m=60)
+    first, again, threads, other = (
+        split(counts, (0.6, 0.4), method=NSGA2(restarts=2), objectives=PAPERS, seed=seed, n_jobs=n_jobs).front
+        for seed, n_jobs in ((1, 1), (1, 1), (1, 2), (2, 1))
+    )
+    assert (first.assignments == again.assignments).all()
+    assert (first.assignments == threads.assignments).all()
+    assert first.assignments.shape != other.assignments.shape or (first.assignments != other.assignments).any()
+
+
+def test_origin_picks_the_nearest():
+    """`pick="origin"` takes the point with the least Euclidean distance to the origin."""
+    made = kfold(labels(), 5, method="nsga2", objectives=PAPERS, effort="fast", pick="origin")
+    distances = (made.front.objectives**2).sum(axis=1)
+    assert distances[made.chosen] == distances.min()
+
+
+def test_cover_holds_on_the_whole_front():
+    """With `cover` every label reaches every subset at every point of the front; without it some do not."""
+    counts = labels(q=10)
+    assert (counts.sum(axis=0) >= 5).all()
+    made = kfold(counts, 5, method="nsga2", objectives=PAPERS, effort="fast")
+    assert all(made.pick(at).measures.flz == 0 for at in range(len(made.front)))
+    loose = kfold(counts, 5, method="nsga2", objectives=PAPERS, effort="fast", cover=False)
+    assert any(loose.pick(at).measures.flz > 0 for at in range(len(loose.front)))
+
+
+@pytest.mark.parametrize(("crossovers", "mutations"), [(10, 10), (0, 18), (18, 0)])
+def test_children_by_crossover_and_by_mutation(crossovers, mutations):
+    """A generation has as many children as asked for, distinct, new, of exact size; mutants are near a parent."""
+    method = NSGA2(crossovers=crossovers, mutations=mutations, mutation_rate=0)
+    algorithm, genetics = algorithm_and_population(labels(), method)
+    parents = algorithm.pop.get("X")
+    children = algorithm.infill().get("X")
+    assert len({row.tobytes() for row in (*parents, *children)}) == 50 + crossovers + mutations
+    assert (np.apply_along_axis(np.bincount, 1, children) == genetics.problem.sizes).all()
+    # A mutant differs from its parent in the mutated gene and in the one that repairs the sizes.
+    mutants = [min((parent != child).sum() for parent in parents) == 2 for child in children]
+    assert sum(mutants) >= mutations - (1 if crossovers else 0), "a mutant that equals its parent is bred anew"
+
+
+def test_new_individuals_are_evaluated():
+    """The scores of the survivors are those of their genes, also after many generations."""
+    algorithm, genetics = algorithm_and_population(labels(), NSGA2())
+    for _ in range(20):
+        algorithm.next()
+    assert len(algorithm.pop) == 50
+    assert algorithm.pop.get("F") == pytest.approx(genetics.score(algorithm.pop.get("X")))
+
+
+def test_run_ends_when_the_front_no_longer_changes():
+    """Where nothing can improve, a run ends after its patience; every generation is reported."""
+    heard = []
+    counts = np.tile([[1, 0], [0, 1]], (10, 1))
+    method = NSGA2(patience=6, restarts=1)
+    made = split(counts, (10, 10), method=method, objectives=("instances",), on_progress=lambda *r: heard.append(r))
+    assert made.front.objectives.tolist() == [[0.0]]
+    first = next(at for at, (_, message) in enumerate(heard) if message.endswith("nearest to the origin 0"))
+    assert len(heard[first:-1]) == 1 + 7
+    assert heard[-1] == (1.0, "done")
+
+
+def test_many_objectives():
+    """Labels, pairs and triplets are spread together by U-NSGA-III: every objective is far below a random split's."""
+    counts = labels(m=200)
+    made = kfold(counts, 4, method="nsga2", objectives=("instances", "pairs", "triplets"), effort="fast")
+    assert type(nsga2._algorithm(NSGA2(), 3)).__name__ == "UNSGA3"
+    assert not any(dominated(point, made.front.objectives) for point in made.front.objectives)
+    for point, assignment in zip(made.front.objectives, made.front.assignments, strict=True):
+        assert point[2] == pytest.approx(triplet_distribution(counts, assignment))
+    assert (made.front.objectives.min(axis=0) < 0.5 * made.front.reference).all()
+
+
+def test_papers_objectives_are_the_default():
+    """Without objectives the front is one of instances and pairs."""
+    assert kfold(labels(m=40), 2, method="nsga2", effort="fast").front.objective_names == PAPERS
+
+
+@pytest.mark.parametrize(("n_objectives", "population"), [(3, 50), (4, 50), (5, 20), (3, 3), (6, 4)])
+def test_reference_directions_fit_the_population(n_objectives, population):
+    """There are never more reference directions than individuals, except for one per objective."""
+    directions = nsga2._directions(n_objectives, population)
+    assert len(directions) <= max(population, n_objectives)
+    assert directions.sum(axis=1) == pytest.approx(1)
+
+
+@settings(max_examples=40)
+@given(counts=count_matrices(max_labels=6))
+def test_triplets_are_those_that_occur(counts):
+    """A row carries exactly the triplets of its labels; the measure over them is that of the loop."""
+    features = triplet_features(sp.csr_array(counts)).toarray()
+    rows = [list(itertools.combinations(np.flatnonzero(row).tolist(), 3)) for row in counts]
+    distinct = sorted(set(itertools.chain(*rows)))
+    assert features.tolist() == [[int(triplet in row) for triplet in distinct] for row in rows]
+    assignment = np.arange(len(counts)) % 2
+    assert triplet_distribution(counts, assignment) == pytest.approx(
+        naive_triplets(counts, assignment, max(assignment) + 1)
+    )
+
+
+def test_too_many_triplets(monkeypatch):
+    """Triplets that would not fit in memory are refused before they are enumerated."""
+    monkeypatch.setattr("evosplit.triplets.MAX_TRIPLET_ENTRIES", 3)
+    with pytest.raises(EvoSplitError, match="4 label triplets, more than 3 fit"):
+        triplet_features(sp.csr_array(np.ones((1, 4), dtype=int)))
+
+
+def test_bad_assignment():
+    """An assignment that does not fit the counts is refused."""
+    with pytest.raises(EvoSplitError, match="pass one subset number"):
+        triplet_distribution([[1, 1, 1]], [0, 1])
+
+
+def test_bad_parameters():
+    """A parameter with which no run is possible is refused by name."""
+    with pytest.raises(EvoSplitError, match="population is 0; give an integer of at least 2"):
+        NSGA2(population=0)

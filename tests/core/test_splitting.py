@@ -1,0 +1,156 @@
+"""split() and kfold(): the doors to every method."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import evosplit
+from evosplit import EvoSplitError, EvoSplitWarning, kfold, split
+from evosplit.methods import METHODS, Method, Solution
+from evosplit.methods.iterative import IterativeStratification
+
+COUNTS = np.array([[1, 0, 0], [0, 2, 0], [1, 1, 0], [0, 0, 1], [1, 0, 1], [0, 1, 1], [1, 1, 1], [0, 0, 0]])
+
+
+def test_default_is_evosplit():
+    """Without further words the default method splits into the default names."""
+    made = split(COUNTS, (0.5, 0.25, 0.25), effort="fast")
+    assert made.settings["method"] == "evosplit"
+    assert made.names == ("train", "val", "test")
+    assert made.sizes == (4, 2, 2)
+
+
+def test_kfold_takes_the_options_of_split():
+    """`kfold` is `split` with equal folds: the same keywords, five folds by default."""
+    made = kfold(COUNTS, 4, method="sois", seed=2)
+    assert made.names == ("fold0", "fold1", "fold2", "fold3")
+    assert made.sizes == (2, 2, 2, 2)
+    assert made.settings["seed"] == 2
+    assert len(kfold(COUNTS, method="is").names) == 5
+    same = split(COUNTS, dict.fromkeys(made.names, 0.25), method="sois", seed=2)
+    assert (made.assignment == same.assignment).all()
+    with pytest.raises(TypeError, match="methods"):
+        kfold(COUNTS, 4, methods="sois")
+
+
+def test_settings_tell_how_it_was_made():
+    """The settings record method, objectives, pick, effort and seed; a generator has no seed to record."""
+    made = split(COUNTS, (0.5, 0.5), method="sois", objectives=["pairs"], pick="lpd", effort="fast", seed=9)
+    assert made.settings["objectives"] == ["pairs"]
+    assert made.settings["pick"] == "lpd"
+    assert made.settings["effort"] == "fast"
+    assert made.settings["seed"] == 9
+    assert split(COUNTS, (0.5, 0.5), method="is", seed=np.random.default_rng(1)).settings["seed"] is None
+
+
+def test_objectives_follow_the_data():
+    """Images and pairs are spread, and instances where labels repeat; `objectives` overrides that."""
+    names = ("images", "instances", "pairs")
+    assert split(COUNTS, (0.5, 0.5), method="is").front.objective_names == names
+    assert split(COUNTS > 0, (0.5, 0.5), method="is").front.objective_names == ("images", "pairs")
+    made = split(COUNTS > 0, (0.5, 0.5), method="is", objectives=("instances", "images"))
+    assert made.front.objective_names == ("instances", "images")
+    assert split(COUNTS, (0.5, 0.5), method="is", objectives="pairs").front.objective_names == ("pairs",)
+
+
+class TwoSplits:
+    """A method of a caller: two candidates, one of which may dominate the other."""
+
+    def __init__(self, *assignments):
+        self.assignments = assignments
+
+    def solve(self, problem, run):
+        """Return the candidates."""
+        return Solution([np.array(assignment) for assignment in self.assignments], notes=("by hand.",))
+
+
+def test_method_objects_are_welcome():
+    """Anything that solves is a method; its notes reach the split."""
+    method = TwoSplits([0, 0, 1, 0, 1, 1, 0, 1])
+    assert isinstance(method, Method)
+    made = split(COUNTS, (4, 4), method=method)
+    assert made.assignment.tolist() == [0, 0, 1, 0, 1, 1, 0, 1]
+    assert made.notes == ("by hand.",)
+    by_object = split(COUNTS, (4, 4), method=IterativeStratification(order=1))
+    assert (by_object.assignment == split(COUNTS, (4, 4), method="is").assignment).all()
+    assert by_object.settings["method"] == "IterativeStratification(order=1, as_published=False)"
+
+
+def test_dominated_candidates_are_dropped():
+    """Of two candidates one of which is worse in everything only the other is kept; twins count once."""
+    good, bad = [0, 1, 0, 1], [0, 0, 1, 1]
+    counts = [[1], [1], [0], [0]]
+    made = split(counts, (2, 2), method=TwoSplits(bad, good, good))
+    assert len(made.front) == 1
+    assert made.assignment.tolist() == good
+
+
+def test_no_label_at_all():
+    """Without any label the split is random, exact in size, and says so."""
+    with pytest.warns(EvoSplitWarning, match="no sample carries any label"):
+        made = split(np.zeros((6, 2)), (0.5, 0.5))
+    assert made.sizes == (3, 3)
+    assert "no sample carries any label" in made.notes[0]
+    with pytest.warns(EvoSplitWarning, match="nothing to balance"):
+        assert kfold(np.zeros((6, 0)), 3).sizes == (2, 2, 2)
+    assert np.isfinite(list(made.measures.to_dict().values())).all()
+    assert "nan" not in str(made.report())
+
+
+def test_as_published_keeps_the_sizes_of_the_papers():
+    """The published algorithm may miss the sizes; the split says by how much, and still is a partition."""
+    rng = np.random.default_rng(0)
+    counts = (rng.random((402, 12)) < 0.3).astype(int)
+    made = kfold(counts, 5, method=IterativeStratification(order=1, as_published=True))
+    assert made.measures.ed > 0
+    assert sum(made.sizes) == 402
+    assert made.target_sizes == (81, 81, 80, 80, 80)
+    assert "sizes off by" in str(made.report())
+    assert kfold(counts, 5, method=IterativeStratification(order=1)).measures.ed == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"method": "magic"}, f"unknown method 'magic'; choose from {', '.join(map(repr, METHODS))}"),
+        ({"method": 3}, "unknown method 3"),
+        ({"effort": "huge"}, "effort is 'huge'; choose from 'fast', 'normal', 'thorough'"),
+        ({"time_limit": 0}, "time_limit is 0; give positive seconds"),
+        ({"time_limit": -1.0}, "time_limit is -1.0"),
+        ({"seed": -1}, "seed is -1; seeds are not negative"),
+        ({"seed": "x"}, "seed is 'x'; give an integer, a numpy Generator or None"),
+        ({"objectives": ["beauty"]}, "unknown objective 'beauty'; choose from 'images', 'instances'"),
+        ({"objectives": []}, r"objectives is \(\); name at least one"),
+        ({"objectives": ["pairs", "pairs"]}, r"objectives is \('pairs', 'pairs'\); .* each once"),
+        ({"pick": "best", "method": "is"}, "pick is 'best'; choose one of"),
+        ({"ratios": (0.5, 0.4)}, "sum to 0.9, not to 1"),
+        ({"ratios": (0.9, 0.05, 0.05)}, "the ratio 0.05 gives subset 'test' no sample out of 8"),
+        ({"counts": [[0.5]]}, r"counts\[0, 0\] is 0.5"),
+        ({"counts": np.zeros((0, 2))}, "counts is empty"),
+        ({"counts": [[1]]}, "2 subsets for 1 samples"),
+    ],
+)
+def test_bad_arguments(options, message):
+    """Every wrong argument is refused with its value and the choices."""
+    arguments = {"counts": COUNTS, "ratios": (0.5, 0.5), **options}
+    with pytest.raises(EvoSplitError, match=message):
+        split(arguments.pop("counts"), arguments.pop("ratios"), **arguments)
+
+
+def test_bad_folds():
+    """More folds than samples are refused."""
+    with pytest.raises(EvoSplitError, match="9 folds for 8 samples"):
+        kfold(COUNTS, 9)
+
+
+def test_bad_order():
+    """Iterative stratification knows orders 1 and 2."""
+    with pytest.raises(EvoSplitError, match=r"order is 3; choose 1 \(labels\) or 2"):
+        IterativeStratification(order=3)
+
+
+def test_errors_are_value_errors():
+    """Callers may catch ValueError."""
+    assert issubclass(EvoSplitError, ValueError)
+    assert evosplit.EvoSplitWarning.__mro__[1] is UserWarning

@@ -1,0 +1,236 @@
+"""Slow, obvious twins of the fast functions: what each one is tested against.
+
+They take dense count matrices and loop; the formulas stand as they do in the literature.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+
+
+def odds(part, whole):
+    """Part against the rest; a zero denominator counts as 1."""
+    return part / max(whole - part, 1)
+
+
+def distribution(table, subset_totals):
+    """Average |odds in the subset - odds overall| over rows and subsets (Eq. 1, 2 and 3)."""
+    terms = []
+    whole = sum(subset_totals)
+    for row in table:
+        for count, total in zip(row, subset_totals, strict=True):
+            full = sum(row) == whole
+            terms.append(0.0 if full else abs(odds(count, total) - odds(sum(row), whole)))
+    return sum(terms) / len(terms) if terms else 0.0
+
+
+def label_pairs(counts):
+    """Map each label pair (i < j) that occurs to the samples that carry it."""
+    pairs = {}
+    for sample, row in enumerate(np.asarray(counts).tolist()):
+        present = [label for label, count in enumerate(row) if count]
+        for pair in itertools.combinations(present, 2):
+            pairs.setdefault(pair, []).append(sample)
+    return dict(sorted(pairs.items()))
+
+
+def distinct_rows(counts):
+    """Give each distinct row a number, by first occurrence: (first row of each, number of each row)."""
+    numbers, first, number_of_row = {}, [], []
+    for i, row in enumerate(np.asarray(counts).tolist()):
+        key = tuple(row)
+        if key not in numbers:
+            numbers[key] = len(first)
+            first.append(i)
+        number_of_row.append(numbers[key])
+    return first, number_of_row
+
+
+def subset_tables(counts, assignment, k):
+    """Count samples, samples with a label, instances of a label, samples with a pair in each subset."""
+    counts = np.asarray(counts)
+    sizes = [int(np.sum(np.asarray(assignment) == j)) for j in range(k)]
+    images, instances = [], []
+    for label in range(counts.shape[1]):
+        images.append([0] * k)
+        instances.append([0] * k)
+        for sample, j in enumerate(assignment):
+            images[-1][j] += int(counts[sample, label] > 0)
+            instances[-1][j] += int(counts[sample, label])
+    pairs = [
+        [sum(assignment[sample] == j for sample in samples) for j in range(k)]
+        for samples in label_pairs(counts).values()
+    ]
+    return sizes, images, instances, pairs
+
+
+def measures(counts, assignment, k, wanted):
+    """Compute every measure of a split."""
+    sizes, images, instances, pairs = subset_tables(counts, assignment, k)
+    m = sum(sizes)
+    occurring = [row for row in images if sum(row)]
+    relative, excess = [], []
+    for row in occurring:
+        d = sum(row) / m
+        relative += [abs((row[j] / sizes[j] if sizes[j] else 0.0) - d) / d for j in range(k)]
+        excess.append(max(row[j] / sum(row) - sizes[j] / m for j in range(k)))
+    return {
+        "ld": distribution(images, sizes),
+        "ld_occurrences": distribution(instances, [sum(row[j] for row in instances) for j in range(k)]),
+        "lpd": distribution(pairs, sizes),
+        "lpd_occurrences": distribution(pairs, [sum(row[j] for row in pairs) for j in range(k)]),
+        "ed": sum(abs(a - b) for a, b in zip(sizes, wanted, strict=True)) / k,
+        "fz": sum(any(row[j] == 0 for row in images) for j in range(k)),
+        "flz": sum(count == 0 for row in images for count in row),
+        "flz_floor": sum(max(0, k - sum(row)) for row in images),
+        "rld": sum(relative) / len(relative) if relative else 0.0,
+        "dcp": sum(excess) / len(excess) if excess else 0.0,
+    }
+
+
+def best_odds(total, sizes):
+    """Return the least possible sum of |odds in the subset - odds overall| for a label with this total.
+
+    Tries every way to spread the total over the subsets, subset by subset.
+    """
+    m = sum(sizes)
+    if total in (0, m):
+        return 0.0
+    best = {0: 0.0}
+    for size in sizes:
+        extended = {}
+        for used, cost in best.items():
+            for count in range(min(size, total - used) + 1):
+                value = cost + abs(odds(count, size) - odds(total, m))
+                extended[used + count] = min(value, extended.get(used + count, math.inf))
+        best = extended
+    return best[total]
+
+
+def fewest_empty_cells(counts, sizes):
+    """Return the least FLZ over all splits of these sizes, by enumeration."""
+    k, found = len(sizes), math.inf
+    for assignment in itertools.product(range(k), repeat=len(counts)):
+        if [assignment.count(j) for j in range(k)] == list(sizes):
+            _, images, _, _ = subset_tables(counts, assignment, k)
+            found = min(found, sum(count == 0 for row in images for count in row))
+    return found
+
+
+def description(counts):
+    """Describe a data set: the columns of the paper's Tables 1 and 2."""
+    counts = np.asarray(counts)
+    m, q = counts.shape
+    totals = [int(counts[:, label].sum()) for label in range(q)]
+    imbalance = [max(totals) / total if total else 0.0 for total in totals]
+    occurring = [value for value, total in zip(imbalance, totals, strict=True) if total]
+    scumble = 0.0
+    for row in counts.tolist():
+        values = [imbalance[label] for label, count in enumerate(row) if count]
+        if values:
+            scumble += 1 - math.prod(values) ** (1 / len(values)) / (sum(values) / len(values))
+    pairs = label_pairs(counts)
+    distinct = len(distinct_rows(counts)[0])
+    occurrences = sum(len(samples) for samples in pairs.values())
+    return {
+        "samples": m,
+        "labels": q,
+        "max_labels": max((sum(row) for row in counts.tolist()), default=0),
+        "max_frequency": max(totals, default=0) / m,
+        "cardinality": sum(totals) / m,
+        "density": sum(totals) / m / max(q, 1),
+        "diversity": distinct,
+        "proportion_diversity": distinct / m,
+        "complexity": m * q * distinct,
+        "average_imbalance": sum(occurring) / len(occurring) if occurring else 0.0,
+        "scumble": scumble / m,
+        "pair_cardinality": occurrences / m,
+        "pair_density": occurrences / m / max(q, 1),
+        "pair_max_frequency": max((len(samples) for samples in pairs.values()), default=0) / m,
+        "pair_diversity": len(pairs),
+        "pair_proportion_diversity": len(pairs) / m,
+    }
+
+
+def largest_remainder(shares, total):
+    """Round shares to integers that sum to the total; equal remainders favour the earlier one."""
+    exact = [round(share * total, 9) for share in shares]
+    sizes = [math.floor(value) for value in exact]
+    while sum(sizes) < total:
+        remainders = [value - size for value, size in zip(exact, sizes, strict=True)]
+        sizes[remainders.index(max(remainders))] += 1
+    return sizes
+
+
+def deal_one_label(total, shares):
+    """Give the examples of one label, one by one, to the (first) subset that still wants most of it."""
+    given = [0] * len(shares)
+    for _ in range(total):
+        desire = [share * total - n for share, n in zip(shares, given, strict=True)]
+        given[max(range(len(shares)), key=lambda j: round(desire[j], 9))] += 1
+    return given
+
+
+def linear_costs(columns, scale, penalty, counts, totals):
+    """Cost of each subset as the exchange search sees it: deviations from the targets, and labels that are missing."""
+    costs = []
+    for j, factor in enumerate(scale):
+        cost = 0.0
+        for (weight, share, need, block), row in zip(columns, counts, strict=True):
+            cost += weight * factor * abs(row[j] - share * totals[int(block)][j])
+            cost += penalty * max(0.0, need - row[j])
+        costs.append(cost)
+    return costs
+
+
+def totals_parabola(columns, scale, counts, totals, spread, block, j):
+    """Fit the cost of a block in subset j against the change of its total: through no change and `spread` both ways."""
+    inside = [column for column in range(len(columns)) if columns[column][3] == block]
+    steps = np.array([-spread[block], 0.0, spread[block]])
+    costs = []
+    for step in steps:
+        errors = [counts[column][j] - columns[column][1] * (totals[block][j] + step) for column in inside]
+        costs.append(sum(columns[column][0] * scale[j] * abs(e) for column, e in zip(inside, errors, strict=True)))
+    return np.poly1d(np.polyfit(steps, costs, 2))
+
+
+def modelled_change(columns, scale, penalty, counts, totals, parabolas, fitted_at, gains, moves, a, b):
+    """Predict the cost change when subset a gains `gains` (by column) and `moves` (by block) from subset b.
+
+    A block's cells follow the parabola of its total; those whose own count changes are taken out of it, with the slope
+    that they have there, and evaluated.
+    """
+    change = 0.0
+    for j, sign in ((a, 1), (b, -1)):
+        for block, move in enumerate(moves):
+            drift = totals[block][j] - fitted_at[block][j]
+            change += parabolas[block, j](drift + sign * move) - parabolas[block, j](drift)
+        for (weight, share, need, block), row, gain in zip(columns, counts, gains, strict=True):
+            if gain:
+                error, shift = row[j] - share * totals[int(block)][j], sign * share * moves[int(block)]
+                alone = -shift if error > 0 else shift
+                change += weight * scale[j] * (abs(error + sign * gain - shift) - abs(error) - alone)
+                change += penalty * (max(0.0, need - row[j] - sign * gain) - max(0.0, need - row[j]))
+    return change
+
+
+def odds_costs(columns, penalty, counts, totals):
+    """Cost of each subset with the odds themselves (`columns` holds weight, odds, need and block)."""
+    costs = []
+    for j in range(len(totals[0])):
+        cost = 0.0
+        for (weight, wanted, need, block), row in zip(columns, counts, strict=True):
+            cost += weight * abs(odds(row[j], totals[int(block)][j]) - wanted)
+            cost += penalty * max(0.0, need - row[j])
+        costs.append(cost)
+    return costs
+
+
+def assignments_of(sizes):
+    """List every assignment of samples to subsets of these sizes."""
+    k = len(sizes)
+    every = itertools.product(range(k), repeat=sum(sizes))
+    return [chosen for chosen in every if [chosen.count(j) for j in range(k)] == list(sizes)]
