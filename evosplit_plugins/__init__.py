@@ -1,0 +1,29 @@
+"""Doors to the EvoSplit engine: COCO, Hugging Face and FiftyOne; each host is loaded only when used."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from evosplit_plugins.coco import evosplit_coco
+    from evosplit_plugins.fiftyone_plugin import evosplit_fiftyone
+    from evosplit_plugins.hf import evosplit_hf
+
+__all__ = ["evosplit_coco", "evosplit_fiftyone", "evosplit_hf"]
+
+_HOME = {
+    "evosplit_coco": "evosplit_plugins.coco",
+    "evosplit_fiftyone": "evosplit_plugins.fiftyone_plugin",
+    "evosplit_hf": "evosplit_plugins.hf",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_HOME[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

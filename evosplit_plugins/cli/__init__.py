@@ -1,0 +1,111 @@
+"""The `evosplit` command: one group of commands per door, each registered by its own module."""
+
+from __future__ import annotations
+
+import argparse
+import io
+import os
+import signal
+import sys
+import threading
+import traceback
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from importlib.metadata import version
+from types import FrameType
+from typing import NoReturn, TextIO
+
+from evosplit import EvoSplitError
+from evosplit_plugins.cli import coco, demo, fiftyone, hf
+from evosplit_plugins.cli.common import clean
+
+__all__ = ["main"]
+
+
+class _Parser(argparse.ArgumentParser):
+    """Says what is wrong in one line instead of repeating the whole usage."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: error: {clean(message)} (see {self.prog} --help)\n")
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Build the parser with the commands of every door."""
+    parser = _Parser(
+        prog="evosplit",
+        description="Split multi-label data sets into alike subsets of exact size.",
+    )
+    parser.add_argument("--version", action="version", version=f"evosplit {version('evosplit-plugins')}")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for module in (coco, hf, fiftyone, demo):
+        module.register(commands)
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command.
+
+    Parameters
+    ----------
+    argv
+        The arguments; by default those of the process.
+
+    Returns
+    -------
+    int
+        0 when done, 2 for bad input (one line on stderr says what and where), 130 when interrupted.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a name that the terminal cannot show must not end the command
+    args = build_parser().parse_args(argv)
+    with warnings.catch_warnings(), _terminable():
+        warnings.showwarning = _show_warning
+        try:
+            code = args.run(args)
+            sys.stdout.flush()  # a reader that has gone away shows itself here, not at exit
+            return int(code or 0)
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return 0
+        except KeyboardInterrupt:
+            print("evosplit: interrupted", file=sys.stderr)
+            return 130
+        except (EvoSplitError, OSError, ImportError) as error:
+            if args.debug:
+                traceback.print_exc()
+            print(f"evosplit: error: {_one_line(error)}", file=sys.stderr)
+            return 2
+
+
+@contextmanager
+def _terminable() -> Iterator[None]:
+    """Let a request to terminate clean up as an interrupt does."""
+
+    def stop(signum: int, frame: FrameType | None) -> NoReturn:
+        raise SystemExit(128 + signum)
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _one_line(message: object) -> str:
+    return clean(" ".join(str(message).split()))
+
+
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    print(f"evosplit: note: {_one_line(message)}", file=sys.stderr)

@@ -1,0 +1,218 @@
+"""`evosplit coco`: split COCO annotation files, audit existing splits, replay a saved one."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from evosplit_plugins.cli.common import (
+    add_output_flags,
+    add_split_flags,
+    progress,
+    ratios_from,
+    show_extra,
+    show_report,
+    split_options,
+)
+
+if TYPE_CHECKING:
+    from evosplit_plugins.coco.output import Outcome, WriteOptions
+
+__all__ = ["register"]
+
+
+def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the `coco` commands."""
+    group = commands.add_parser(
+        "coco",
+        help="split COCO annotation files",
+        description="Split COCO annotation files: instances, keypoints, panoptic, LVIS, stuff.",
+    )
+    verbs = group.add_subparsers(title="commands", metavar="COMMAND", required=True)
+
+    split = verbs.add_parser(
+        "split",
+        help="make new subsets or folds",
+        description="Split annotation files; every image and annotation is written byte for byte.",
+    )
+    split.add_argument("inputs", nargs="+", type=Path, metavar="FILE", help="annotation files (.json or .json.gz)")
+    _add_output_directory(split)
+    add_split_flags(split)
+    _add_reading_flags(split)
+    _add_writing_flags(split)
+    split.set_defaults(run=_split)
+
+    audit = verbs.add_parser(
+        "audit",
+        help="measure subsets that exist",
+        description="Measure existing subsets beside random ones of the same sizes and what is possible.",
+    )
+    audit.add_argument("inputs", nargs="+", type=Path, metavar="FILE", help="one annotation file for each subset")
+    _add_crowd_flags(audit)
+    audit.add_argument("--drop-orphans", action="store_true", help=_DROP_HELP)
+    audit.add_argument("--coerce-ids", action="store_true", help='read ids such as "7" and 7.0 as 7')
+    add_output_flags(audit)
+    audit.set_defaults(run=_audit)
+
+    replay = verbs.add_parser(
+        "apply",
+        help="replay a saved split",
+        description="Write the subsets of a saved split, for the same file or another of the same images.",
+    )
+    replay.add_argument("manifest", type=Path, metavar="SPLIT", help="the split.json of an earlier split")
+    replay.add_argument("inputs", nargs="+", type=Path, metavar="FILE", help="annotation files (.json or .json.gz)")
+    _add_output_directory(replay)
+    _add_reading_flags(replay)
+    _add_writing_flags(replay)
+    add_output_flags(replay)
+    replay.add_argument("--report", type=Path, metavar="PATH", help="also write the report as an HTML page")
+    replay.set_defaults(run=_apply)
+
+
+_DROP_HELP = "leave out annotations of unknown images or categories"
+
+
+def _add_output_directory(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("-o", "--output", type=Path, required=True, metavar="DIR", help="the directory to write into")
+
+
+def _add_crowd_flags(parser: argparse._ActionsContainer) -> None:
+    crowd = parser.add_mutually_exclusive_group()
+    crowd.add_argument(
+        "--count-crowd",
+        action="store_true",
+        default=None,
+        help="crowd annotations count as instances (default)",
+    )
+    crowd.add_argument(
+        "--ignore-crowd",
+        dest="count_crowd",
+        action="store_false",
+        help="they do not; they are written all the same",
+    )
+
+
+def _add_reading_flags(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("reading")
+    group.add_argument("--having-annotations", action="store_true", help="leave out images without annotations")
+    _add_crowd_flags(group)
+    group.add_argument("--drop-orphans", action="store_true", help=_DROP_HELP)
+    group.add_argument("--coerce-ids", action="store_true", help='read and write ids such as "7" and 7.0 as 7')
+    group.add_argument("--reassign-ids", action="store_true", help="give annotations whose id is taken a new one")
+
+
+def _add_writing_flags(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("writing")
+    group.add_argument(
+        "--layout",
+        choices=("coco", "roboflow", "lists"),
+        default="coco",
+        help="coco: annotations/instances_train.json (default); roboflow: train/_annotations.coco.json, "
+        "with val called valid; lists: train.txt with a line ./images/name for each image (Ultralytics)",
+    )
+    group.add_argument(
+        "--images",
+        choices=("none", "symlink", "hardlink", "copy"),
+        default="none",
+        help="put the images into the layout too (default none)",
+    )
+    group.add_argument(
+        "--image-root",
+        action="append",
+        type=Path,
+        metavar="DIR",
+        help="the folder of the images; once, or once for each FILE",
+    )
+    group.add_argument("--train-files", action="store_true", help="with --folds: also the complement of each fold")
+    group.add_argument("--gzip", action="store_true", help="compress the annotation files (.json.gz)")
+    group.add_argument("--overwrite", action="store_true", help="replace files that exist (never an input)")
+    group.add_argument("--dry-run", action="store_true", help="search and report, but write nothing")
+
+
+def _reading(args: argparse.Namespace) -> dict[str, bool]:
+    """Collect the reading flags that were given."""
+    names = ("having_annotations", "count_crowd", "drop_orphans", "coerce_ids", "reassign_ids")
+    given = {name: getattr(args, name, None) for name in names}
+    return {name: value for name, value in given.items() if value is not None and (value or name == "count_crowd")}
+
+
+def _writing(args: argparse.Namespace) -> WriteOptions:
+    from evosplit_plugins.coco.output import WriteOptions
+
+    return WriteOptions(
+        layout=args.layout,
+        images=args.images,
+        image_root=args.image_root,
+        train_files=args.train_files,
+        gzip=args.gzip,
+        report=args.report,
+        overwrite=args.overwrite,
+        dry_run=args.dry_run,
+    )
+
+
+def _split(args: argparse.Namespace) -> int:
+    from evosplit_plugins.coco.door import DEFAULT_NAMES, resplit
+
+    ratios = ratios_from(args, DEFAULT_NAMES)
+    with progress(args) as on_progress:
+        outcome = resplit(
+            args.inputs,
+            args.output,
+            ratios,
+            folds=args.folds,
+            reading=_reading(args),
+            writing=_writing(args),
+            on_progress=on_progress,
+            **split_options(args),
+        )
+    show_report(args, outcome.split, _done(args, outcome), page=False)
+    return 0
+
+
+def _apply(args: argparse.Namespace) -> int:
+    from evosplit_plugins.coco.door import replay
+
+    with progress(args) as on_progress:
+        outcome = replay(
+            args.inputs,
+            args.manifest,
+            args.output,
+            reading=_reading(args),
+            writing=_writing(args),
+            on_progress=on_progress,
+        )
+    if outcome.split.counts is not None:
+        show_report(args, outcome.split, _done(args, outcome), page=False)
+        return 0
+    sizes = dict(zip(outcome.split.names, outcome.split.sizes, strict=True))
+    if args.json:
+        print(json.dumps({"sizes": sizes, **_done(args, outcome)}, indent=2))
+    elif not args.quiet:
+        show_extra({**{name: f"{size} images" for name, size in sizes.items()}, **_done(args, outcome)})
+    return 0
+
+
+def _audit(args: argparse.Namespace) -> int:
+    from evosplit_plugins.coco.door import audit
+
+    with progress(args) as on_progress:
+        found = audit(args.inputs, on_progress=on_progress, **_reading(args))
+    show_report(args, found)
+    return 0
+
+
+def _done(args: argparse.Namespace, outcome: Outcome) -> dict[str, Any]:
+    """Tell which files there are now: named values for JSON, headed lines for a reader."""
+    files = [str(path) for path in outcome.files]
+    if args.json:
+        return {
+            "files": files,
+            "images_placed": outcome.n_images,
+            "dry_run": args.dry_run,
+            "input_notes": list(outcome.notes),
+        }
+    placed = {"images placed": outcome.n_images} if outcome.n_images else {}
+    return {"would write" if args.dry_run else "wrote": files, **placed}

@@ -1,0 +1,205 @@
+"""`evosplit hf`: split Hugging Face data sets, audit existing splits, replay a saved one."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from evosplit import Split
+from evosplit_plugins.cli.common import (
+    add_output_flags,
+    add_split_flags,
+    progress,
+    ratios_from,
+    show_extra,
+    show_report,
+    split_options,
+)
+
+__all__ = ["register"]
+
+_LABEL_FLAGS = ("label_column", "multi_hot", "threshold", "delimiter")
+
+
+def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the `hf` commands."""
+    group = commands.add_parser(
+        "hf",
+        help="split Hugging Face data sets",
+        description="Split Hugging Face data sets, from disk or from the hub.",
+    )
+    verbs = group.add_subparsers(title="commands", metavar="COMMAND", required=True)
+
+    split = verbs.add_parser(
+        "split",
+        help="make new subsets or folds",
+        description="Split a data set and write a DatasetDict; splits that it has already are joined first.",
+    )
+    _add_source(split)
+    _add_label_flags(split)
+    split.add_argument("--key", metavar="COLUMN", help="a unique column that names the rows in split.json")
+    _add_writing_flags(split)
+    add_split_flags(split)
+    split.set_defaults(run=_split)
+
+    audit = verbs.add_parser(
+        "audit",
+        help="measure splits that exist",
+        description="Measure existing splits beside random ones of the same sizes and what is possible.",
+    )
+    _add_source(audit)
+    _add_label_flags(audit)
+    add_output_flags(audit)
+    audit.add_argument("--report", type=Path, metavar="PATH", help="also write the report as an HTML page")
+    audit.set_defaults(run=_audit)
+
+    replay = verbs.add_parser(
+        "apply",
+        help="replay a saved split",
+        description="Write the subsets of a split.json, also one that another door made.",
+    )
+    replay.add_argument("manifest", type=Path, metavar="SPLIT", help="the split.json of an earlier split")
+    _add_source(replay)
+    replay.add_argument("--key", metavar="COLUMN", help="the column with the ids of the split (default: row numbers)")
+    _add_writing_flags(replay)
+    add_output_flags(replay)
+    replay.set_defaults(run=_apply)
+
+
+def _add_source(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "source",
+        metavar="SOURCE",
+        help="a directory of save_to_disk, a folder or file of parquet, json or csv, a folder of images, or a hub name",
+    )
+    parser.add_argument("--config", metavar="NAME", help="the configuration of a data set that has several")
+    parser.add_argument(
+        "--source-split",
+        action="append",
+        metavar="NAME",
+        help="take this split of the source; repeat for several (default: all)",
+    )
+
+
+def _add_label_flags(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("labels")
+    group.add_argument(
+        "--label-column",
+        action="append",
+        metavar="PATH",
+        help="the column with the labels, such as objects.category; repeat for several (default: found)",
+    )
+    group.add_argument(
+        "--multi-hot",
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help="whether lists of 0 and 1 have one entry per label",
+    )
+    group.add_argument("--threshold", type=float, metavar="X", help="from which value on a score counts as its label")
+    group.add_argument("--delimiter", metavar="TEXT", help="what stands between the labels of one string")
+
+
+def _add_writing_flags(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("writing")
+    group.add_argument("-o", "--output", type=Path, required=True, metavar="DIR", help="the directory to write")
+    group.add_argument(
+        "--format",
+        choices=("arrow", "parquet"),
+        default="arrow",
+        help="arrow: for load_from_disk (default); parquet: files for load_dataset and the hub",
+    )
+    group.add_argument("--max-shard-size", default="500MB", metavar="SIZE", help="size of one file (default 500MB)")
+    group.add_argument("--overwrite", action="store_true", help="replace an earlier output (never the source)")
+    group.add_argument("--dry-run", action="store_true", help="search and report, but write nothing")
+
+
+def _split(args: argparse.Namespace) -> int:
+    hf = _door(args)
+    ratios = ratios_from(args, hf.door.DEFAULT_NAMES)
+    _check(hf, args)
+    ds = hf.storage.load(args.source, config=args.config, splits=args.source_split)
+    with progress(args) as on_progress:
+        result, split = hf.door.evosplit_hf(
+            ds,
+            ratios,
+            folds=args.folds,
+            key=args.key,
+            return_split=True,
+            on_progress=on_progress,
+            **_labels(args),
+            **split_options(args),
+        )
+    parts = {"": result} if args.folds is None else dict(zip(split.names, result, strict=True))
+    show_report(args, split, _save(hf, args, parts, split))
+    return 0
+
+
+def _apply(args: argparse.Namespace) -> int:
+    hf = _door(args)
+    _check(hf, args)
+    split = Split.load(args.manifest)
+    ds = hf.storage.load(args.source, config=args.config, splits=args.source_split)
+    done = _save(hf, args, {"": hf.door.apply_split(ds, split, key=args.key)}, split)
+    sizes = dict(zip(split.names, split.sizes, strict=True))
+    if args.json:
+        print(json.dumps({"sizes": sizes, **done}, indent=2))
+    elif not args.quiet:
+        show_extra({**{name: f"{size} rows" for name, size in sizes.items()}, **done})
+    return 0
+
+
+def _audit(args: argparse.Namespace) -> int:
+    hf = _door(args)
+    ds = hf.storage.load(args.source, config=args.config, splits=args.source_split)
+    labels = _labels(args)
+    manifest = Path(args.source) / hf.storage.MANIFEST
+    if all(value is None for value in labels.values()) and manifest.is_file():
+        settings = Split.load(manifest).settings  # the labels that the split was made with
+        labels = {name: settings.get(name) for name in _LABEL_FLAGS}
+    show_report(args, hf.door.audit(ds, **labels))
+    return 0
+
+
+def _door(args: argparse.Namespace) -> Any:
+    """Load the door, and keep its own progress bars off where ours are."""
+    import evosplit_plugins.hf.door
+    import evosplit_plugins.hf.storage
+
+    if args.quiet or not sys.stderr.isatty():
+        from datasets import disable_progress_bars
+
+        disable_progress_bars()
+    return evosplit_plugins.hf
+
+
+def _labels(args: argparse.Namespace) -> dict[str, Any]:
+    """Collect the label flags; one column is passed by itself, since a list of columns has prefixes."""
+    columns = args.label_column
+    column = columns[0] if columns is not None and len(columns) == 1 else columns
+    return {**{name: getattr(args, name) for name in _LABEL_FLAGS}, "label_column": column}
+
+
+def _check(hf: Any, args: argparse.Namespace) -> None:
+    """Refuse what cannot be written before any work is done."""
+    hf.storage.shard_bytes(args.max_shard_size)
+    hf.storage.check_output(args.output, args.source, args.overwrite)
+
+
+def _save(hf: Any, args: argparse.Namespace, parts: dict[str, Any], split: Split) -> dict[str, Any]:
+    """Write the subsets; tell what there is now, as named values for JSON, as headed lines for a reader."""
+    if args.dry_run:
+        return {"files": [], "dry_run": True} if args.json else {"would write": str(args.output)}
+    files = hf.storage.save(
+        parts,
+        args.output,
+        split,
+        source=args.source,
+        form=args.format,
+        max_shard_size=args.max_shard_size,
+        overwrite=args.overwrite,
+    )
+    names = [str(path) for path in files]
+    return {"files": names, "dry_run": False} if args.json else {"wrote": names}

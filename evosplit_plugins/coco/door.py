@@ -1,0 +1,343 @@
+"""The verbs of the COCO door: count, split and write, replay, audit."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import evosplit
+from evosplit import EvoSplitError, LabelCounts, Split
+from evosplit_plugins.coco.dataset import CocoData, Source, as_paths, read_coco
+from evosplit_plugins.coco.ids import first_few
+from evosplit_plugins.coco.output import Outcome, Output, WriteOptions
+from evosplit_plugins.coco.reading import ImageName, OnProgress
+
+__all__ = [
+    "DEFAULT_NAMES",
+    "apply_split",
+    "audit",
+    "evosplit_coco",
+    "read_counts",
+    "replay",
+    "resplit",
+]
+
+DEFAULT_NAMES = {2: ("train", "val"), 3: ("train", "val", "test")}
+_READING = ("having_annotations", "count_crowd", "drop_orphans", "coerce_ids", "reassign_ids")
+
+
+def read_counts(source: Source, **options: Any) -> LabelCounts:
+    """Count the annotations of each category in each image.
+
+    Parameters
+    ----------
+    source
+        One annotation file or several, plain or gzip.
+    **options
+        `having_annotations`, `count_crowd`, `drop_orphans`, `coerce_ids` and `reassign_ids`, as for
+        `evosplit_coco`.
+
+    Returns
+    -------
+    LabelCounts
+        One row per image with the image ids, one column per category with its name.
+    """
+    return read_coco(source, **options).counts
+
+
+def evosplit_coco(
+    inputs: Source,
+    output_dir: str | os.PathLike[str],
+    ratios: Mapping[str, float] | Sequence[float] | None = None,
+    *,
+    folds: int | None = None,
+    having_annotations: bool = False,
+    count_crowd: bool = True,
+    drop_orphans: bool = False,
+    coerce_ids: bool = False,
+    reassign_ids: bool = False,
+    layout: str = "coco",
+    images: str = "none",
+    image_root: Source | None = None,
+    train_files: bool = False,
+    gzip: bool = False,
+    report: str | os.PathLike[str] | None = None,
+    overwrite: bool = False,
+    dry_run: bool = False,
+    on_progress: OnProgress | None = None,
+    **options: Any,
+) -> Split:
+    """Split COCO annotation files into new ones, each image and annotation byte-identical to the input.
+
+    Parameters
+    ----------
+    inputs
+        One annotation file or several (instances, keypoints, panoptic, LVIS, stuff; plain or gzip). Several
+        are merged; they must have the same categories and no image id in common.
+    output_dir
+        Where the subsets go, with `split.json` beside them, from which `apply_split` replays the split.
+    ratios
+        A mapping from subset names to ratios, or a sequence (two: train, val; three: train, val, test).
+        Fractions sum to 1; integers are exact sizes.
+    folds
+        Make that many folds of equal size instead.
+    having_annotations
+        Leave out images without annotations.
+    count_crowd
+        Whether crowd annotations count as instances; they are written in any case.
+    drop_orphans
+        Leave out annotations of unknown images or categories instead of refusing them.
+    coerce_ids
+        Read and write ids such as "7" and 7.0 as 7.
+    reassign_ids
+        Give annotations whose id is taken a new one.
+    layout
+        "coco" (annotations/instances_train.json), "roboflow" (train/_annotations.coco.json, with val called
+        valid) or "lists" (train.txt with a line ./images/name for each image, as Ultralytics reads them).
+    images
+        "none", or put the images into the layout too: "symlink", "hardlink" or "copy".
+    image_root
+        The folder of the images: one for all inputs, or one for each.
+    train_files
+        With folds, also write the complement of each.
+    gzip
+        Compress the annotation files.
+    report
+        Also write the report as an HTML page there.
+    overwrite
+        Replace files that exist. Inputs are never replaced.
+    dry_run
+        Do everything but write.
+    on_progress
+        Called with the fraction done (from 0 to 1 for reading, for searching and for writing) and a message.
+    **options
+        Passed to `evosplit.split` or `evosplit.kfold`: `seed`, `effort`, `method`, `pick`, `cover`, ...
+
+    Returns
+    -------
+    Split
+        The split; `print(split.report())` shows how good it is.
+    """
+    return resplit(
+        inputs,
+        output_dir,
+        ratios,
+        folds=folds,
+        reading={
+            "having_annotations": having_annotations,
+            "count_crowd": count_crowd,
+            "drop_orphans": drop_orphans,
+            "coerce_ids": coerce_ids,
+            "reassign_ids": reassign_ids,
+        },
+        writing=WriteOptions(layout, images, image_root, train_files, gzip, report, overwrite, dry_run),
+        on_progress=on_progress,
+        **options,
+    ).split
+
+
+def resplit(
+    inputs: Source,
+    output_dir: str | os.PathLike[str],
+    ratios: Mapping[str, float] | Sequence[float] | None,
+    *,
+    folds: int | None,
+    reading: Mapping[str, bool],
+    writing: WriteOptions,
+    on_progress: OnProgress | None,
+    **options: Any,
+) -> Outcome:
+    """Do what `evosplit_coco` does, and tell which files were written."""
+    if (ratios is None) == (folds is None):
+        raise EvoSplitError("give ratios, for example {'train': 0.8, 'val': 0.2}, or folds, for example 5")
+    data = read_coco(inputs, **reading, on_progress=on_progress)
+    asked: dict[str, Any] = {"folds": folds} if folds is not None else {"ratios": _named(ratios)}
+    names = [f"fold{fold}" for fold in range(folds)] if folds is not None else list(asked["ratios"])
+    output = Output(data, Path(output_dir), names, writing, folds=folds is not None)
+    output.check()
+    if folds is not None:
+        split = evosplit.kfold(data.counts, folds, on_progress=on_progress, **options)
+    else:
+        split = evosplit.split(data.counts, asked["ratios"], on_progress=on_progress, **options)
+    extra = {"door": "coco", **asked, **data.settings, "inputs": _described(data)}
+    return output.write(split, extra, on_progress)
+
+
+def _named(ratios: Any) -> Mapping[str, float]:
+    """Name the ratios of a sequence."""
+    if isinstance(ratios, Mapping):
+        return ratios
+    if isinstance(ratios, (str, bytes)) or not hasattr(ratios, "__len__"):
+        raise EvoSplitError(f"ratios is {ratios!r}; pass for example {{'train': 0.8, 'val': 0.2}} or (0.8, 0.2)")
+    names = DEFAULT_NAMES.get(len(ratios), tuple(f"subset{j}" for j in range(len(ratios))))
+    return dict(zip(names, ratios, strict=True))
+
+
+def _described(data: CocoData) -> list[dict[str, Any]]:
+    return [
+        {
+            "file": file.path.name,
+            "images": len(file.images),
+            "annotations": 0 if file.annotations is None else len(file.annotations),
+        }
+        for file in data.files
+    ]
+
+
+def apply_split(
+    source: Source | CocoData,
+    split: Split | str | os.PathLike[str],
+    output_dir: str | os.PathLike[str],
+    *,
+    layout: str = "coco",
+    images: str = "none",
+    image_root: Source | None = None,
+    train_files: bool = False,
+    gzip: bool = False,
+    report: str | os.PathLike[str] | None = None,
+    overwrite: bool = False,
+    dry_run: bool = False,
+    on_progress: OnProgress | None = None,
+    **reading: bool,
+) -> list[Path]:
+    """Write the subsets of a split made before: of the same file, or of another one with the same images.
+
+    So captions, keypoints or panoptic files get the same subsets as the instances.
+
+    Parameters
+    ----------
+    source
+        One annotation file or several, with exactly the images of the split; or what `read_coco` returned.
+    split
+        The split, or the path of its manifest `split.json`, which also knows how the files were read.
+    output_dir, layout, images, image_root, train_files, gzip, report, overwrite, dry_run, on_progress
+        As for `evosplit_coco`.
+    **reading
+        `having_annotations`, `count_crowd`, `drop_orphans`, `coerce_ids` and `reassign_ids`, as for
+        `evosplit_coco`.
+
+    Returns
+    -------
+    list of Path
+        The files written.
+    """
+    writing = WriteOptions(layout, images, image_root, train_files, gzip, report, overwrite, dry_run)
+    done = replay(source, split, output_dir, reading=reading, writing=writing, on_progress=on_progress)
+    return list(done.files)
+
+
+def replay(
+    source: Source | CocoData,
+    split: Split | str | os.PathLike[str],
+    output_dir: str | os.PathLike[str],
+    *,
+    reading: Mapping[str, bool],
+    writing: WriteOptions,
+    on_progress: OnProgress | None,
+) -> Outcome:
+    """Do what `apply_split` does, and return the split as it applies to the files."""
+    manifest: Path | None = None
+    extra: Mapping[str, Any] = {}
+    if not isinstance(split, Split):
+        manifest = Path(split)
+        split = Split.load(manifest)
+        extra = json.loads(manifest.read_text(encoding="utf-8")).get("extra") or {}
+    recorded = {key: extra[key] for key in _READING if isinstance(extra.get(key), bool)}
+    if isinstance(source, CocoData):
+        data = source
+    else:
+        data = read_coco(source, **{**recorded, **reading}, need_labels=False, on_progress=on_progress)
+    if split.counts is not data.counts:
+        split = replace(
+            split,
+            assignment=split.assign(data.counts.ids),
+            sample_ids=data.counts.ids,
+            counts=data.counts if data.has_labels else None,
+            front=None,
+        )
+    folds = all(name == f"fold{position}" for position, name in enumerate(split.names))
+    output = Output(data, Path(output_dir), split.names, writing, folds=folds, manifest=manifest)
+    output.check()
+    return output.write(split, {**extra, "inputs": _described(data)}, on_progress)
+
+
+def audit(
+    inputs: Sequence[str | os.PathLike[str]] | Mapping[str, str | os.PathLike[str]],
+    *,
+    on_progress: OnProgress | None = None,
+    **reading: bool,
+) -> Split:
+    """Measure subsets that already exist: `print(audit(...).report())` sets them beside random ones.
+
+    Parameters
+    ----------
+    inputs
+        The annotation files of the subsets, or a mapping from subset names to them.
+    on_progress
+        Called with the fraction done, from 0 to 1 for each file, and a message.
+    **reading
+        `count_crowd`, `drop_orphans`, ..., as for `evosplit_coco`.
+
+    Returns
+    -------
+    Split
+        The split that the files make; its sample ids are row numbers, since each file may number anew.
+    """
+    paths = as_paths(list(inputs.values()) if isinstance(inputs, Mapping) else inputs)
+    if len(paths) < 2:
+        raise EvoSplitError("an audit compares subsets; pass two annotation files or more, such as train and val")
+    names = tuple(inputs) if isinstance(inputs, Mapping) else subset_names(paths)
+    data = read_coco(paths, **reading, numbered=True, on_progress=on_progress)
+    assignment = np.empty(data.counts.n_samples, dtype=np.int64)
+    for subset, rows in enumerate(data.image_rows):
+        assignment[rows[rows >= 0]] = subset
+    sizes = tuple(int(size) for size in np.bincount(assignment, minlength=len(names)))
+    return Split(
+        names=names,
+        assignment=assignment,
+        sample_ids=data.counts.ids,
+        target_sizes=sizes,
+        settings={"method": "as found"},
+        notes=tuple(_leaks(data, names)),
+        counts=data.counts,
+    )
+
+
+def subset_names(paths: Sequence[Path]) -> tuple[str, ...]:
+    """Name subsets after their files, or after the folders where all files have the same name.
+
+    Examples
+    --------
+    >>> subset_names([Path("annotations/instances_train.json"), Path("annotations/instances_val.json.gz")])
+    ('train', 'val')
+    >>> subset_names([Path("train/_annotations.coco.json"), Path("valid/_annotations.coco.json")])
+    ('train', 'valid')
+    """
+    stems = [path.name.removesuffix(".gz").removesuffix(".json") for path in paths]
+    if len(set(stems)) == 1:
+        stems = [path.absolute().parent.name for path in paths]
+    words = [stem.split("_") for stem in stems]
+    while len({parts[0] for parts in words}) == 1 and all(len(parts) > 1 for parts in words):
+        words = [parts[1:] for parts in words]
+    names = ["_".join(parts) for parts in words]
+    return tuple(names if len(set(names)) == len(names) else map(str, paths))
+
+
+def _leaks(data: CocoData, names: Sequence[str]) -> Iterator[str]:
+    """Say which subsets share images: the same file name, or the same id where there are no names."""
+    seen: dict[Any, int] = {}
+    shared: dict[tuple[int, int], list[str]] = {}
+    for subset, file in enumerate(data.files):
+        for image, own in zip(file.image_fields(ImageName), file.image_ids, strict=True):
+            key = image.file_name if isinstance(image.file_name, str) else own
+            earlier = seen.setdefault(key, subset)
+            if earlier != subset:
+                shared.setdefault((earlier, subset), []).append(str(key))
+    for (earlier, later), keys in shared.items():
+        yield f"{names[earlier]} and {names[later]} share {len(keys)} images: {first_few(keys, len(keys))}."

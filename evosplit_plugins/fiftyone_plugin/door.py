@@ -1,0 +1,397 @@
+"""The verbs of the FiftyOne door: read the counts, make a split, write it, take it back, replay it."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path, PurePath
+from typing import Any
+
+import numpy as np
+
+import evosplit
+from evosplit import EvoSplitError, LabelCounts, Split
+from evosplit.ratios import fold_subsets, resolve_subsets
+from evosplit_plugins.fiftyone_plugin import labels, runs, tags
+
+__all__ = [
+    "apply_manifest",
+    "apply_split",
+    "audit_split",
+    "evosplit_fiftyone",
+    "make_split",
+    "read_counts",
+    "save_manifest",
+    "undo_split",
+]
+
+OnProgress = Callable[[float, str], bool | None]
+Ratios = Mapping[str, float] | Sequence[float]
+_SEARCH = (
+    0.05,
+    0.9,
+)  # the share of the progress bar that the search gets; reading comes before, writing after
+
+
+def read_counts(samples: Any, *, label_field: str | Sequence[str] | None = None) -> LabelCounts:
+    """Count the labels of each sample of a dataset or view (of each group, in a grouped dataset).
+
+    Parameters
+    ----------
+    samples
+        A FiftyOne dataset or view; a view of patches, clips or frames counts for the samples it was cut from.
+    label_field
+        One or several fields with Classification(s), Detection(s), Polyline(s), Keypoint(s) or
+        TemporalDetection(s); `frames.` before the name for frame labels. By default the most likely one.
+    """
+    return labels.count_labels(samples, labels.choose_fields(samples, label_field))
+
+
+def make_split(
+    samples: Any,
+    ratios: Ratios | None,
+    *,
+    folds: int | None = None,
+    label_field: str | Sequence[str] | None = None,
+    field: str | None = None,
+    keep: bool = False,
+    on_progress: OnProgress | None = None,
+    **options: Any,
+) -> Split:
+    """Search for a split without changing the dataset; see `evosplit_fiftyone` for the parameters."""
+    if (ratios is None) == (folds is None):
+        raise EvoSplitError("give either ratios, such as {'train': 0.8, 'val': 0.2}, or folds=5")
+    dataset = labels.root_dataset(samples)
+    tags.check_field(dataset, field)
+    _tell(on_progress, 0.0, "Reading labels")
+    counts = read_counts(samples, label_field=label_field)
+    subsets = (
+        fold_subsets(folds, counts.n_samples)
+        if folds is not None
+        else resolve_subsets(ratios if ratios is not None else {}, counts.n_samples)
+    )
+    sizes = dict(zip(subsets.names, subsets.sizes, strict=True))
+    start, end = _SEARCH
+    _tell(on_progress, start, "Searching")
+
+    def on_search(done: float, message: str) -> bool | None:
+        return on_progress(start + (end - start) * done, message) if on_progress is not None else None
+
+    options["on_progress"] = on_search
+    if keep:
+        place = tags.Place(field, frozenset(subsets.names))
+        snap = tags.snapshot(dataset, counts.ids.tolist(), place)
+        kept = tags.subset_of_units(snap, subsets.names, place)
+        if kept:
+            return _split_the_rest(counts, sizes, kept, options)
+    return evosplit.split(counts, sizes, **options)
+
+
+def _split_the_rest(
+    counts: LabelCounts, sizes: dict[str, int], kept: Mapping[str, str], options: Mapping[str, Any]
+) -> Split:
+    """Split what is in no subset yet, around what the subsets hold already."""
+    names = tuple(sizes)
+    ids = counts.ids.tolist()
+    position = {name: j for j, name in enumerate(names)}
+    whole = np.array([position[kept[unit]] if unit in kept else -1 for unit in ids])
+    held = np.bincount(whole[whole >= 0], minlength=len(names))
+    room = {name: sizes[name] - int(held[j]) for j, name in enumerate(names)}
+    for name, left in room.items():
+        if left < 0:
+            raise EvoSplitError(
+                f"{name!r} should hold {sizes[name]} samples but {sizes[name] - left} are kept in it; "
+                "raise its ratio, or replace the earlier split"
+            )
+    free = np.flatnonzero(whole < 0)
+    open_names = [name for name in names if room[name] > 0]
+    if not len(free):
+        raise EvoSplitError(
+            "every sample is already in one of the subsets; replace the earlier split to make a new one"
+        )
+    rest = LabelCounts(counts.matrix[free], ids=counts.ids[free], labels=counts.labels)
+    if len(open_names) == 1:
+        whole[free] = position[open_names[0]]
+        settings = {**options, "kept": len(kept)}
+        settings.pop("on_progress", None)
+        return Split(names, whole, counts.ids, tuple(sizes.values()), settings=settings, counts=counts)
+    part = evosplit.split(rest, {name: room[name] for name in open_names}, **options)
+    if part.front is None:
+        raise EvoSplitError("the method returned no front")
+    number = np.array([position[name] for name in part.names])
+    assignments = np.repeat(whole[None, :], len(part.front), axis=0)
+    assignments[:, free] = number[part.front.assignments]
+    return replace(
+        part,
+        names=names,
+        assignment=assignments[part.chosen],
+        sample_ids=counts.ids,
+        target_sizes=tuple(sizes.values()),
+        settings={**part.settings, "kept": len(kept)},
+        front=replace(part.front, assignments=assignments),
+        counts=counts,
+    )
+
+
+def apply_split(
+    samples: Any, split: Split, *, field: str | None = None, label_field: str | Sequence[str] | None = None
+) -> str:
+    """Write a split onto the samples and record it; returns the key of the record.
+
+    Tags of this and of earlier splits are replaced, all other tags stay. All slices of a group get the
+    group's subset. The record is made first, so that `undo_split` can restore the tags whatever happens
+    while they are written.
+
+    Parameters
+    ----------
+    samples
+        The dataset, or any view of it.
+    split
+        A split whose ids are sample ids (group ids in a grouped dataset).
+    field
+        A string field to write into instead of tags; created if missing.
+    label_field
+        The label fields that were split, for the record.
+    """
+    dataset = labels.root_dataset(samples)
+    created = tags.check_field(dataset, field)
+    with labels.without_collecting():
+        return _apply(dataset, split, field, created, tuple(_listed(label_field)))
+
+
+def _apply(dataset: Any, split: Split, field: str | None, created: bool, label_fields: tuple[str, ...]) -> str:
+    managed = frozenset(split.names)
+    if field is None:
+        managed |= runs.written_tags(dataset)
+    place = tags.Place(field, managed)
+    names = np.array(split.names, dtype=object)[split.assignment]
+    subset = dict(zip(split.sample_ids.tolist(), names.tolist(), strict=True))
+    snap = tags.snapshot(dataset, subset, place)
+    run = runs.SplitRun(
+        key=runs.next_key(dataset),
+        split=split,
+        label_fields=label_fields,
+        field=field,
+        created_field=created,
+        managed=managed,
+        samples=tuple(sample for samples in snap.samples.values() for sample in samples),
+        before=snap.before,
+    )
+    runs.save_run(dataset, run)
+    try:
+        tags.write(dataset, snap, subset, place)
+    except BaseException:
+        undo_split(dataset)
+        raise
+    return run.key
+
+
+def evosplit_fiftyone(
+    samples: Any,
+    ratios: Ratios | None = None,
+    *,
+    folds: int | None = None,
+    label_field: str | Sequence[str] | None = None,
+    field: str | None = None,
+    keep: bool = False,
+    on_progress: OnProgress | None = None,
+    **options: Any,
+) -> Split:
+    """Split a FiftyOne dataset or view and tag its samples with the subset they are in.
+
+    Parameters
+    ----------
+    samples
+        A dataset or view. A video is one unit, and so is a group: all its slices get the same subset.
+        Patches, clips and frames are split through their samples.
+    ratios
+        `{"train": 0.8, "val": 0.1, "test": 0.1}`, or a sequence (two: train, test; three: train, val,
+        test); fractions that sum to 1, or integers as exact sizes.
+    folds
+        The number of folds, instead of ratios; the subsets are called fold0, fold1, ...
+    label_field
+        The field or fields whose labels are spread, `frames.` before the name for frame labels; by default
+        the most likely one.
+    field
+        Write the subsets into this string field instead of tags.
+    keep
+        Leave samples that already carry one of the subset names where they are, and split the rest around
+        them.
+    on_progress
+        Called with the fraction done and a message; returning False stops the search with the best split so
+        far.
+    **options
+        The other keywords of `evosplit.split`: method, objectives, cover, pick, effort, time_limit, n_jobs,
+        seed.
+
+    Returns
+    -------
+    evosplit.Split
+        The split that was written; its ids are sample ids (group ids in a grouped dataset). `undo_split`
+        takes it back.
+    """
+    fields = tuple(labels.choose_fields(samples, label_field))
+    split = make_split(
+        samples,
+        ratios,
+        folds=folds,
+        label_field=fields,
+        field=field,
+        keep=keep,
+        on_progress=on_progress,
+        **options,
+    )
+    _tell(on_progress, _SEARCH[1], "Writing")
+    apply_split(samples, split, field=field, label_field=fields)
+    _tell(on_progress, 1.0, "Done")
+    return split
+
+
+def audit_split(
+    samples: Any,
+    names: Sequence[str] | None = None,
+    *,
+    field: str | None = None,
+    label_field: str | Sequence[str] | None = None,
+) -> Split:
+    """Measure a split that exists, whoever made it: `audit_split(dataset, ["train", "test"]).report()`.
+
+    Parameters
+    ----------
+    samples
+        A dataset or view; samples in no subset are left out.
+    names
+        The tags (or values of `field`) of the subsets; by default those of the latest recorded split, or all
+        values of `field`.
+    field
+        The field that holds the subsets, instead of tags.
+    label_field
+        As for `read_counts`.
+    """
+    dataset = labels.root_dataset(samples)
+    if field is not None and dataset.get_field(field) is None:
+        raise EvoSplitError(f"dataset {dataset.name!r} has no field {field!r}")
+    if names is None:
+        found = dataset.distinct(field) if field is not None else list(runs.load_run(dataset).split.names)
+        names = [name for name in found if name]
+    counts = read_counts(samples, label_field=label_field)
+    place = tags.Place(field, frozenset(names))
+    snap = tags.snapshot(dataset, counts.ids.tolist(), place)
+    subset = tags.subset_of_units(snap, names, place)
+    position = {name: j for j, name in enumerate(names)}
+    rows = [row for row, unit in enumerate(counts.ids.tolist()) if unit in subset]
+    if not rows:
+        where = "carries one of the tags" if field is None else f"has in {field!r} one of"
+        raise EvoSplitError(f"no sample of dataset {dataset.name!r} {where} {', '.join(map(repr, names))}")
+    ids = counts.ids[rows]
+    assignment = np.array([position[subset[unit]] for unit in ids.tolist()])
+    return Split(
+        names=tuple(names),
+        assignment=assignment,
+        sample_ids=ids,
+        target_sizes=tuple(int(n) for n in np.bincount(assignment, minlength=len(names))),
+        settings={"audited": field or "tags"},
+        counts=LabelCounts(counts.matrix[rows], ids=ids, labels=counts.labels),
+    )
+
+
+def undo_split(dataset: Any) -> runs.SplitRun:
+    """Restore tags or field as they were before the latest recorded split, and forget that split.
+
+    Tags that were added or removed by others in the meantime stay as they are. Call it again to go further
+    back.
+    """
+    dataset = labels.root_dataset(dataset)
+    with labels.without_collecting():
+        run = runs.load_run(dataset)
+        place = tags.Place(run.field, run.managed)
+        tags.restore(dataset, run.samples, run.before, place, created_field=run.created_field)
+        runs.delete_run(dataset, run.key)
+    return run
+
+
+def save_manifest(dataset: Any, path: str | os.PathLike[str], *, run_key: str | None = None) -> Split:
+    """Write the manifest of a recorded split (by default the latest) to a file and return the split.
+
+    Beside the ids it holds the file path of each sample, because another database gives other ids to the
+    same files.
+    """
+    dataset = labels.root_dataset(dataset)
+    run = runs.load_run(dataset, run_key)
+    file_of_unit = _files(dataset)
+    source = {
+        "host": "fiftyone",
+        "dataset": dataset.name,
+        "label_fields": list(run.label_fields),
+        "field": run.field,
+        "files": [file_of_unit.get(unit) for unit in run.split.sample_ids.tolist()],
+    }
+    try:
+        run.split.save(path, extra={"source": source})
+    except OSError as error:
+        raise EvoSplitError(f"cannot write the manifest {os.fspath(path)!r}: {error.strerror}") from error
+    return run.split
+
+
+def apply_manifest(samples: Any, path: str | os.PathLike[str], *, field: str | None = None) -> Split:
+    """Replay a saved split on a dataset or view: by sample id, else by file path, else by file name.
+
+    The samples must be those that were split; otherwise the error says how they differ and nothing is
+    written.
+    """
+    split = Split.load(path)
+    source = (json.loads(Path(path).read_text(encoding="utf-8")).get("extra") or {}).get("source") or {}
+    dataset = labels.root_dataset(samples)
+    units = list(dict.fromkeys(labels.Units.of(samples).values([])[0]))
+    if not units:
+        raise EvoSplitError(f"dataset {dataset.name!r} has no sample in this view; there is nothing to replay on")
+    if set(units).isdisjoint(split.sample_ids.tolist()):
+        split = _renamed(split, source.get("files"), dataset, units)
+    replayed = replace(split, sample_ids=np.array(units, dtype=object), assignment=split.assign(units))
+    known = labels.label_paths(samples)
+    fields = [name for name in source.get("label_fields") or () if name in known]
+    if fields:
+        counts = read_counts(samples, label_field=fields)
+        replayed = replace(replayed, counts=counts, assignment=split.assign(counts.ids), sample_ids=counts.ids)
+    apply_split(samples, replayed, field=field, label_field=fields)
+    return replayed
+
+
+def _renamed(split: Split, files: Sequence[str | None] | None, dataset: Any, units: Sequence[str]) -> Split:
+    """Find the split's samples in another database by their files."""
+    if not files or None in files:
+        raise EvoSplitError(
+            f"the manifest knows none of the samples of dataset {dataset.name!r} and holds no file paths; "
+            "save it from FiftyOne with the samples still in place"
+        )
+    here = _files(dataset)
+    for shorten in (str, _file_name):
+        unit_of_file = {shorten(here[unit]): unit for unit in units}
+        wanted = [shorten(str(file)) for file in files]
+        if len(unit_of_file) == len(units) and len(set(wanted)) == len(wanted) and unit_of_file.keys() & set(wanted):
+            ids = [unit_of_file.get(file, file) for file in wanted]
+            return replace(split, sample_ids=np.array(ids, dtype=object))
+    raise EvoSplitError(
+        f"no file of the manifest is in dataset {dataset.name!r} (first: {files[0]!r}); replay it there"
+    )
+
+
+def _files(dataset: Any) -> dict[str, str]:
+    """Map each unit to the file of its first sample."""
+    keys, files = labels.Units.of(dataset).values(["filepath"])
+    return dict(zip(reversed(keys), reversed(files), strict=True))
+
+
+def _file_name(path: str) -> str:
+    return PurePath(path.replace("\\", "/")).name
+
+
+def _listed(fields: str | Sequence[str] | None) -> Sequence[str]:
+    return [fields] if isinstance(fields, str) else fields or []
+
+
+def _tell(on_progress: OnProgress | None, done: float, message: str) -> None:
+    if on_progress is not None:
+        on_progress(done, message)

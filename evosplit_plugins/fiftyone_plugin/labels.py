@@ -1,0 +1,271 @@
+"""Find the fields that carry labels, and count the labels of each unit that a split moves as a whole.
+
+A unit is a sample, except in a grouped dataset, where it is a group. Views of patches, clips or frames are
+counted through the samples that they were cut from.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+import fiftyone as fo
+import fiftyone.core.clips as focl
+import fiftyone.core.patches as fop
+import fiftyone.core.video as fovi
+import numpy as np
+import scipy.sparse as sp
+
+from evosplit import EvoSplitError, LabelCounts
+
+__all__ = ["Overview", "Units", "choose_fields", "count_labels", "label_paths", "likely_field", "overview"]
+
+FRAMES = "frames."
+_LABEL_OF = {
+    fo.Classification: "label",
+    fo.Classifications: "classifications.label",
+    fo.Detection: "label",
+    fo.Detections: "detections.label",
+    fo.Polyline: "label",
+    fo.Polylines: "polylines.label",
+    fo.Keypoint: "label",
+    fo.Keypoints: "keypoints.label",
+    fo.TemporalDetection: "label",
+    fo.TemporalDetections: "detections.label",
+}
+_GENERATED = (fop.PatchesView, fop.EvaluationPatchesView, focl.ClipsView, fovi.FramesView)
+_LIKELY_NAMES = ("ground_truth", "gt", "annotations", "labels", "detections", "objects", "segmentations")
+
+
+@contextmanager
+def without_collecting() -> Iterator[None]:
+    """Pause the garbage collector while FiftyOne builds an object or more for each sample.
+
+    None of them is garbage, but the collector would go through all of them again and again: with 100,000
+    samples that takes half of the time.
+    """
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def root_dataset(samples: Any) -> Any:
+    """Return the dataset that a collection belongs to, also for views of patches, clips or frames."""
+    return samples if isinstance(samples, fo.Dataset) else fo.load_dataset(samples.dataset_name)
+
+
+def label_paths(samples: Any) -> dict[str, str]:
+    """Map each field that carries labels to the path of its label names: gt to gt.detections.label."""
+    paths = _paths_in(samples.get_field_schema(flat=True))
+    frames = samples.get_frame_field_schema(flat=True) or {}
+    return {**paths, **{FRAMES + name: FRAMES + path for name, path in _paths_in(frames).items()}}
+
+
+def _paths_in(schema: dict[str, Any]) -> dict[str, str]:
+    paths: dict[str, str] = {}
+    for name, field in schema.items():
+        inside_label = any(name.startswith(f"{parent}.") for parent in paths)
+        label = _LABEL_OF.get(getattr(field, "document_type", None))
+        if label is not None and not inside_label and not isinstance(field, fo.ListField):
+            paths[name] = f"{name}.{label}"
+    return paths
+
+
+def likely_field(paths: Iterable[str]) -> str | None:
+    """Guess which label field holds the truth: a usual name, else the first that is no prediction.
+
+    Examples
+    --------
+    >>> likely_field(["predictions", "weather", "ground_truth"])
+    'ground_truth'
+    >>> likely_field(["model_preds", "animals"])
+    'animals'
+    """
+    fields = list(paths)
+    for name in _LIKELY_NAMES:
+        for field in fields:
+            if field.removeprefix(FRAMES) == name:
+                return field
+    annotated = [field for field in fields if "pred" not in field.lower()]
+    return next(iter([*annotated, *fields]), None)
+
+
+def choose_fields(samples: Any, label_field: str | Sequence[str] | None) -> dict[str, str]:
+    """Return the label paths of the given fields, by default of the likely one."""
+    known = label_paths(samples)
+    if label_field is None:
+        guess = likely_field(known)
+        if guess is None:
+            raise EvoSplitError(
+                f"{_name(samples)} has no field with labels; add one of "
+                f"{', '.join(kind.__name__ for kind in _LABEL_OF)} to its samples"
+            )
+        return {guess: known[guess]}
+    fields = [label_field] if isinstance(label_field, str) else list(label_field)
+    if not fields:
+        raise EvoSplitError("label_field is empty; name at least one field, or None for the likely one")
+    for field in fields:
+        if field not in known:
+            choices = ", ".join(map(repr, known)) or "none"
+            raise EvoSplitError(f"{field!r} is no label field of {_name(samples)}; its label fields: {choices}")
+    return {field: known[field] for field in fields}
+
+
+def _name(samples: Any) -> str:
+    return f"dataset {samples.dataset_name if isinstance(samples, fo.DatasetView) else samples.name!r}"
+
+
+@dataclass(frozen=True)
+class Units:
+    """How the samples of a collection are read: one key per row says which unit the row belongs to."""
+
+    samples: Any
+    key: str
+    group_of_sample: dict[str, str] | None = None
+
+    @classmethod
+    def of(cls, samples: Any) -> Units:
+        """Find the rows and the keys of a dataset or view."""
+        if getattr(samples, "_is_dynamic_groups", False):
+            raise EvoSplitError(
+                "the view groups its samples with group_by(), which EvoSplit cannot split; "
+                "use view.flatten() or the dataset"
+            )
+        dataset = root_dataset(samples)
+        if isinstance(samples, _GENERATED):
+            return cls(samples, "sample_id", _groups_of(dataset) if is_grouped(dataset) else None)
+        if is_grouped(dataset):
+            return cls(flattened(samples), f"{dataset.group_field}.id")
+        return cls(samples, "id")
+
+    def values(self, paths: Iterable[str]) -> list[list[Any]]:
+        """Read the unit of each row and the values of each path, in one pass so that they stay aligned."""
+        keys, *columns = self.samples.values([self.key, *paths])
+        if self.group_of_sample is not None:
+            keys = [self.group_of_sample[key] for key in keys]
+        return [keys, *columns]
+
+
+def is_grouped(dataset: Any) -> bool:
+    """Whether the dataset consists of groups of samples."""
+    return bool(dataset.media_type == fo.core.media.GROUP)
+
+
+def flattened(samples: Any) -> Any:
+    """Return all slices of a grouped collection; anything else as it is."""
+    if samples.media_type != fo.core.media.GROUP:
+        return samples
+    return samples.select_group_slices(_allow_mixed=True)
+
+
+def _groups_of(dataset: Any) -> dict[str, str]:
+    ids, groups = flattened(dataset).values(["id", f"{dataset.group_field}.id"])
+    return dict(zip(ids, groups, strict=True))
+
+
+def count_labels(samples: Any, paths: dict[str, str]) -> LabelCounts:
+    """Count the labels of each unit; with several fields a label is called field/label."""
+    with without_collecting():
+        return _count_labels(samples, paths)
+
+
+def _count_labels(samples: Any, paths: dict[str, str]) -> LabelCounts:
+    keys, *columns = Units.of(samples).values(paths.values())
+    if not keys:
+        raise EvoSplitError(f"{_name(samples)} has no sample in this view; there is nothing to split")
+    units = dict.fromkeys(keys)
+    row_of_key = np.arange(len(keys))
+    if len(units) < len(keys):
+        row_of_unit = {unit: row for row, unit in enumerate(units)}
+        row_of_key = np.array([row_of_unit[key] for key in keys])
+    rows, labels = [], []
+    code_of_label: dict[str | None, int] = {None: -1}
+    for (field, path), column in zip(paths.items(), columns, strict=True):
+        lists = _lists(column, frames=path.startswith(FRAMES))
+        lengths = np.fromiter(map(len, lists), dtype=np.int64, count=len(lists))
+        rows.append(np.repeat(row_of_key, lengths))
+        names: Iterable[str | None] = chain.from_iterable(lists)
+        if len(paths) > 1:
+            names = (None if name is None else f"{field}/{name}" for name in names)
+        labels.append(_codes(names, code_of_label))
+    row, code = np.concatenate(rows), np.concatenate(labels)
+    row, code = row[code >= 0], code[code >= 0]
+    found = [label for label in code_of_label if label is not None]
+    order = sorted(range(len(found)), key=found.__getitem__)
+    rank = np.empty(len(found), dtype=np.int64)
+    rank[order] = np.arange(len(found))
+    ones = np.ones(len(row), dtype=np.int32)
+    matrix = sp.coo_array((ones, (row, rank[code])), shape=(len(units), len(found)))
+    return LabelCounts(matrix, ids=list(units), labels=[found[i] for i in order])
+
+
+def _codes(names: Iterable[str | None], code_of_label: dict[str | None, int]) -> np.ndarray[Any, np.dtype[np.int64]]:
+    flat = list(names)
+    for name in dict.fromkeys(flat):
+        code_of_label.setdefault(name, len(code_of_label) - 1)
+    return np.fromiter(map(code_of_label.__getitem__, flat), dtype=np.int64, count=len(flat))
+
+
+def _lists(column: list[Any], *, frames: bool) -> list[Sequence[str | None]]:
+    """Turn a name, a list of names, or one of these per frame, into one list of names per row."""
+    if frames:
+        return [[name for frame in row or () for name in _listed(frame)] for row in column]
+    return [_listed(row) for row in column]
+
+
+def _listed(value: Any) -> Sequence[str | None]:
+    if isinstance(value, list):
+        return value
+    return () if value is None else (value,)
+
+
+@dataclass(frozen=True)
+class Overview:
+    """What a split would work on, counted by the database without reading the labels."""
+
+    units: int
+    labels: int
+    instances: int
+    grouped: bool
+
+    def __str__(self) -> str:
+        """Say it in one sentence."""
+        unit = "group" if self.grouped else "sample"
+        return (
+            f"{_plural(self.units, unit)} with {_plural(self.labels, 'label')} "
+            f"and {_plural(self.instances, 'instance')}"
+        )
+
+
+def overview(samples: Any, paths: dict[str, str]) -> Overview:
+    """Count units, labels and instances of a collection."""
+    units = Units.of(samples)
+    grouped = is_grouped(root_dataset(samples))
+    if units.group_of_sample is not None or (grouped and units.key != "id"):
+        n_units = len(set(units.values([])[0]))
+    elif units.key == "id":
+        n_units = units.samples.count()
+    else:
+        n_units = len(units.samples.distinct(units.key))
+    values = units.samples.aggregate([fo.CountValues(path) for path in paths.values()])
+    counted = [{name: n for name, n in found.items() if name is not None} for found in values]
+    return Overview(n_units, sum(map(len, counted)), sum(sum(found.values()) for found in counted), grouped)
+
+
+def _plural(number: int, noun: str) -> str:
+    """Write a count with its noun.
+
+    Examples
+    --------
+    >>> _plural(1, "sample"), _plural(12345, "label")
+    ('1 sample', '12,345 labels')
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -1,0 +1,352 @@
+"""The operators of the App: split, undo, save a manifest, replay it.
+
+Each is thin: the form comes from `form`, the work is done by `door`, what is shown comes from `output`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import fiftyone.operators as foo
+import fiftyone.operators.types as types
+
+from evosplit import EvoSplitError, Split
+from evosplit_plugins.fiftyone_plugin import door, jobs, labels, runs
+from evosplit_plugins.fiftyone_plugin.form import SplitRequest, build_form
+from evosplit_plugins.fiftyone_plugin.output import PANEL, message_output, split_output, split_result
+
+__all__ = ["OPERATORS", "PLUGIN", "ApplyManifest", "CancelSplit", "EvoSplit", "SaveManifest", "UndoSplit"]
+
+PLUGIN = "@evosplit/evosplit"
+ICON = "call_split"
+_POLL_SECONDS = 0.25
+logger = logging.getLogger(__name__)
+
+
+class EvoSplit(foo.Operator):  # type: ignore[misc]  # fiftyone is untyped
+    """Split the samples of a dataset, view or selection."""
+
+    @property
+    def config(self) -> Any:
+        """Stream progress; may be queued."""
+        return foo.OperatorConfig(
+            name="evosplit",
+            label="EvoSplit",
+            description="Split samples into subsets that share labels, instances and label pairs evenly",
+            dynamic=True,
+            execute_as_generator=True,
+            allow_immediate_execution=True,
+            allow_delegated_execution=True,
+            icon=ICON,
+        )
+
+    def __call__(
+        self,
+        samples: Any,
+        ratios: door.Ratios | None = None,
+        *,
+        delegate: bool = False,
+        **options: Any,
+    ) -> Any:
+        """Split from Python, as `evosplit_fiftyone` does; with `delegate` the run is queued instead.
+
+        A queued run takes the options that the form has: folds, label_field, field, keep, cover, effort,
+        seed.
+        """
+        if not delegate:
+            return door.evosplit_fiftyone(samples, ratios, **options)
+        fields = options.pop("label_field", None)
+        field = options.pop("field", None)
+        params = {
+            "ratios": dict(ratios) if isinstance(ratios, Mapping) else ratios and list(ratios),
+            "label_field": [fields] if isinstance(fields, str) else fields,
+            "write": "tags" if field is None else "field",
+            "field": field,
+            "existing": "keep" if options.pop("keep", False) else "replace",
+            **options,
+        }
+        given = {name: value for name, value in params.items() if value is not None}
+        target = {"view": samples.view(), "dataset": labels.root_dataset(samples)}
+        return foo.execute_operator(self.uri, {**target, "params": given, "request_delegation": True})
+
+    def resolve_placement(self, ctx: Any) -> Any:
+        """Put a button above the grid."""
+        button = types.Button(label="EvoSplit", icon=ICON, prompt=True)
+        return types.Placement(types.Places.SAMPLES_GRID_SECONDARY_ACTIONS, button)
+
+    def resolve_input(self, ctx: Any) -> Any:
+        """Build the form."""
+        return build_form(ctx)
+
+    def execute(self, ctx: Any) -> Any:
+        """Stream progress and result to the App; to Python and to a delegated run return the result."""
+        if ctx.delegated:
+            return self._run(ctx, ctx.set_progress)
+        if ctx.request_params.get("spaces") is None:  # the layout of the App, which only the App sends
+            return self._run(ctx, None)
+        return self._stream(ctx)
+
+    def resolve_output(self, ctx: Any) -> Any:
+        """Show the result of a run that was not streamed."""
+        return split_output(ctx.results)
+
+    def _run(self, ctx: Any, set_progress: Any) -> dict[str, Any]:
+        samples = ctx.target_view()
+        request = SplitRequest.from_params(ctx.params)
+        fields = tuple(labels.choose_fields(samples, request.label_field))
+
+        def on_progress(done: float, message: str) -> None:
+            if set_progress is not None:
+                set_progress(progress=done, label=message)
+
+        split = door.make_split(samples, on_progress=on_progress, **request.options())
+        return _write(samples, split, fields, request.field)
+
+    def _stream(self, ctx: Any) -> Iterator[Any]:
+        """Search in the background and write at the end, so that cancelling leaves the dataset as it was."""
+        written = False
+        try:
+            samples = ctx.target_view()
+            request = SplitRequest.from_params(ctx.params)
+            fields = tuple(labels.choose_fields(samples, request.label_field))
+            search = jobs.SearchJob(
+                lambda on_progress: door.make_split(samples, on_progress=on_progress, **request.options()),
+            )
+            with search:
+                while not search.wait(_POLL_SECONDS):
+                    yield _show_progress(ctx, search.key, *search.progress)
+                cancelled = search.cancelled
+                split = search.result()
+                if not cancelled:
+                    yield _show_progress(ctx, search.key, 0.95, "Writing")
+                    cancelled = search.cancelled
+            if cancelled:
+                yield _show(ctx, message_output("EvoSplit", "Cancelled. The dataset is as it was."), {})
+                return
+            result = _write(samples, split, fields, request.field)
+            written = True
+            yield ctx.ops.reload_dataset()
+            yield from _refresh_panels(ctx)
+            yield _show(ctx, split_output(result), result)
+        except Exception as error:  # an exception in a generator would freeze the App's progress bar
+            sentence = _sentence(error, written=written)
+            yield _show(ctx, message_output("EvoSplit", sentence, error=True), {})
+            yield ctx.ops.notify(sentence, variant="error")
+
+
+class CancelSplit(foo.Operator):  # type: ignore[misc]  # fiftyone is untyped
+    """Stop the search that the progress dialog shows."""
+
+    @property
+    def config(self) -> Any:
+        """Hidden from the operator browser."""
+        return foo.OperatorConfig(name="cancel_split", label="EvoSplit: cancel", unlisted=True)
+
+    def execute(self, ctx: Any) -> dict[str, Any]:
+        """Stop it; nothing has been written yet."""
+        return {"cancelled": jobs.cancel(str(ctx.params.get("job", "")))}
+
+
+class UndoSplit(foo.Operator):  # type: ignore[misc]  # fiftyone is untyped
+    """Take back the latest split."""
+
+    @property
+    def config(self) -> Any:
+        """Listed in the operator browser."""
+        return foo.OperatorConfig(
+            name="undo_split",
+            label="EvoSplit: undo",
+            description="Restore the tags (or the field) as they were before the latest split",
+            dynamic=True,
+            icon="undo",
+        )
+
+    def __call__(self, samples: Any) -> None:
+        """Undo from Python."""
+        door.undo_split(samples)
+
+    def resolve_input(self, ctx: Any) -> Any:
+        """Say what will be undone."""
+        inputs = types.Object()
+        keys = runs.run_keys(ctx.dataset)
+        if not keys:
+            _refuse(inputs, "No split by EvoSplit is recorded on this dataset.")
+        else:
+            info = ctx.dataset.get_run_info(keys[-1])
+            sizes = ", ".join(f"{name} {size:,}" for name, size in info.config.sizes.items())
+            where = f"the field {info.config.field}" if info.config.field else "tags"
+            made = info.timestamp.strftime("%Y-%m-%d %H:%M")
+            inputs.view(
+                "what",
+                types.Notice(label=f"Takes back the split of {made} UTC: {sizes}, written as {where}."),
+            )
+        return types.Property(inputs, view=types.View(label="EvoSplit: undo"))
+
+    def execute(self, ctx: Any) -> dict[str, Any]:
+        """Restore, forget the run and show the dataset as it is now."""
+        run = door.undo_split(ctx.dataset)
+        ctx.ops.reload_dataset()
+        _refresh_panels(ctx)
+        return {"message": f"The split {run.key} was undone: {len(run.samples):,} samples are as they were."}
+
+    def resolve_output(self, ctx: Any) -> Any:
+        """Say what was undone."""
+        return message_output("EvoSplit: undo", ctx.results.get("message", ""))
+
+
+class SaveManifest(foo.Operator):  # type: ignore[misc]  # fiftyone is untyped
+    """Save the latest split to a file."""
+
+    @property
+    def config(self) -> Any:
+        """Listed in the operator browser."""
+        return foo.OperatorConfig(
+            name="save_manifest",
+            label="EvoSplit: save manifest",
+            description="Write a recorded split to a file, to replay it later or elsewhere",
+            dynamic=True,
+            icon="save",
+        )
+
+    def __call__(self, samples: Any, path: str, *, run_key: str | None = None) -> Split:
+        """Save from Python."""
+        return door.save_manifest(samples, path, run_key=run_key)
+
+    def resolve_input(self, ctx: Any) -> Any:
+        """Ask which split, and where to."""
+        inputs = types.Object()
+        keys = runs.run_keys(ctx.dataset)
+        if not keys:
+            _refuse(inputs, "No split by EvoSplit is recorded on this dataset.")
+        else:
+            choices = types.DropdownView()
+            for key in reversed(keys):
+                choices.add_choice(key, label=run_label(ctx.dataset, key))
+            inputs.enum("run_key", choices.values(), default=keys[-1], label="Split", view=choices)
+            default = str(Path.home() / "split.json")
+            inputs.str("path", default=default, label="File", description="On the machine that runs FiftyOne")
+        return types.Property(inputs, view=types.View(label="EvoSplit: save manifest"))
+
+    def execute(self, ctx: Any) -> dict[str, Any]:
+        """Write the file."""
+        path = _path(ctx)
+        split = door.save_manifest(ctx.dataset, path, run_key=ctx.params.get("run_key"))
+        return {"message": f"{len(split.sample_ids):,} entries were written to {path}."}
+
+    def resolve_output(self, ctx: Any) -> Any:
+        """Say where the file is."""
+        return message_output("EvoSplit: save manifest", ctx.results.get("message", ""))
+
+
+class ApplyManifest(foo.Operator):  # type: ignore[misc]  # fiftyone is untyped
+    """Replay a saved split."""
+
+    @property
+    def config(self) -> Any:
+        """Listed in the operator browser."""
+        return foo.OperatorConfig(
+            name="apply_manifest",
+            label="EvoSplit: apply manifest",
+            description="Tag the samples as a saved split says",
+            dynamic=True,
+            icon="replay",
+        )
+
+    def __call__(self, samples: Any, path: str, *, field: str | None = None) -> Split:
+        """Replay from Python."""
+        return door.apply_manifest(samples, path, field=field)
+
+    def resolve_input(self, ctx: Any) -> Any:
+        """Ask for the file and where to write."""
+        inputs = types.Object()
+        inputs.view_target(ctx, action_description="Tag")
+        inputs.str("path", required=True, label="File", description="A split.json on the machine that runs FiftyOne")
+        inputs.str(
+            "field",
+            label="Field",
+            description="Write into this field; empty for sample tags",
+            allow_empty=True,
+        )
+        return types.Property(inputs, view=types.View(label="EvoSplit: apply manifest"))
+
+    def execute(self, ctx: Any) -> dict[str, Any]:
+        """Tag the samples and record the split."""
+        split = door.apply_manifest(ctx.target_view(), _path(ctx), field=ctx.params.get("field") or None)
+        ctx.ops.reload_dataset()
+        _refresh_panels(ctx)
+        sizes = ", ".join(f"{name} {size:,}" for name, size in zip(split.names, split.sizes, strict=True))
+        return {"message": f"Replayed: {sizes}."}
+
+    def resolve_output(self, ctx: Any) -> Any:
+        """Say what was written."""
+        return message_output("EvoSplit: apply manifest", ctx.results.get("message", ""))
+
+
+OPERATORS: Sequence[type[Any]] = (EvoSplit, CancelSplit, UndoSplit, SaveManifest, ApplyManifest)
+
+
+def run_label(dataset: Any, key: str) -> str:
+    """Name a recorded split for a reader."""
+    info = dataset.get_run_info(key)
+    sizes = ", ".join(f"{name} {size:,}" for name, size in info.config.sizes.items())
+    return f"{key.removeprefix('evosplit_')}: {sizes} ({info.timestamp:%Y-%m-%d %H:%M})"
+
+
+def _write(samples: Any, split: Split, fields: Sequence[str], field: str | None) -> dict[str, Any]:
+    key = door.apply_split(samples, split, field=field, label_field=fields)
+    return split_result(split, key=key, label_fields=fields, field=field)
+
+
+def _show_progress(ctx: Any, job: str, done: float, message: str) -> Any:
+    outputs = types.Object()
+    outputs.float("progress", view=types.ProgressView(label=message))
+    outputs.btn(
+        "cancel",
+        label="Cancel",
+        variant="outlined",
+        on_click=f"{PLUGIN}/cancel_split",
+        params={"job": job},
+    )
+    return _show(ctx, types.Property(outputs, view=types.View(label="EvoSplit")), {"progress": done})
+
+
+def _show(ctx: Any, schema: Any, results: dict[str, Any]) -> Any:
+    return ctx.ops.show_output(schema.to_json(), results)
+
+
+def _refresh_panels(ctx: Any) -> list[Any]:
+    """Have open EvoSplit panels show the latest split; returns the messages for a stream."""
+    waiting = [ctx.request_params.get("spaces") or {}]
+    messages = []
+    while waiting:
+        node = waiting.pop()
+        waiting.extend(node.get("children") or [])
+        if node.get("type") == PANEL:
+            asked = {"panel_id": node["component_id"], "panel_state": {}, "__method__": "on_refresh"}
+            messages.append(ctx.trigger(f"{PLUGIN}/{PANEL}", asked))
+    return messages
+
+
+def _refuse(inputs: Any, sentence: str) -> None:
+    prop = inputs.view("refused", types.Error(label=sentence))
+    prop.invalid = True
+    prop.error_message = sentence
+
+
+def _path(ctx: Any) -> Path:
+    given = str(ctx.params.get("path") or "").strip()
+    if not given:
+        raise EvoSplitError("no file is given; name one, for example split.json")
+    return Path(given).expanduser()
+
+
+def _sentence(error: Exception, *, written: bool) -> str:
+    if isinstance(error, EvoSplitError):
+        text = str(error)
+        return text[:1].upper() + text[1:] + ("" if text.endswith(".") else ".")
+    logger.exception("EvoSplit failed")
+    state = "The samples were written" if written else "The dataset is as it was"
+    return f"EvoSplit failed: {type(error).__name__}: {error}. {state}; the log of the App server tells more."

@@ -1,0 +1,258 @@
+"""The EvoSplit panel: how good a recorded split is, and which other trade-offs there are."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import fiftyone as fo
+import fiftyone.operators as foo
+import fiftyone.operators.types as types
+from fiftyone import ViewField as F
+
+from evosplit import EvoSplitError, ParetoFront, Split, SplitReport
+from evosplit_plugins.fiftyone_plugin import door, figures, labels, runs
+from evosplit_plugins.fiftyone_plugin.operators import ICON, PLUGIN, run_label
+from evosplit_plugins.fiftyone_plugin.output import (
+    MISSING_COLUMNS,
+    PANEL,
+    SIZE_COLUMNS,
+    Rows,
+    add_table,
+    measure_table,
+    missing_table,
+    size_table,
+    worst_table,
+)
+
+__all__ = ["EvoSplitPanel"]
+
+_MARGINS = {"container": {"sx": {"pl": 1, "pr": 2, "pt": 1, "pb": 4}}}  # in the App's units of 8 pixels
+
+
+class EvoSplitPanel(foo.Panel):  # type: ignore[misc]  # fiftyone is untyped
+    """Sizes, label distribution, worst classes and the Pareto front of a recorded split."""
+
+    @property
+    def config(self) -> Any:
+        """Opens once, beside the grid."""
+        return foo.PanelConfig(
+            name=PANEL,
+            label="EvoSplit",
+            icon=ICON,
+            allow_multiple=False,
+            help_markdown="How evenly the labels are spread over the subsets, and other trade-offs.",
+        )
+
+    def on_load(self, ctx: Any) -> None:
+        """Show the latest split."""
+        ctx.panel.set_state({"run": None, "point": None, "everything": False})
+
+    def on_change_dataset(self, ctx: Any) -> None:
+        """Show the latest split of the dataset that was opened."""
+        self.on_load(ctx)
+
+    def on_refresh(self, ctx: Any) -> None:
+        """Look for new splits."""
+        self.on_load(ctx)
+
+    def on_run(self, ctx: Any) -> None:
+        """Show another recorded split."""
+        ctx.panel.set_state({"run": ctx.params.get("value"), "point": None})
+
+    def on_point(self, ctx: Any) -> None:
+        """Look at another trade-off without applying it."""
+        ctx.panel.set_state("point", int(ctx.params["idx"]))
+
+    def on_more(self, ctx: Any) -> None:
+        """Show all labels, or the rarest only."""
+        ctx.panel.set_state("everything", not ctx.panel.get_state("everything", False))
+
+    def on_apply(self, ctx: Any) -> None:
+        """Re-tag the samples as the selected trade-off says."""
+        run = self._run(ctx)
+        if run is None:
+            return
+        split = _point(run, self._selected(ctx, run))
+        try:
+            door.apply_split(ctx.dataset, split, field=run.field, label_field=run.label_fields)
+        except EvoSplitError as error:
+            ctx.ops.notify(str(error), variant="error")
+            return
+        ctx.panel.set_state({"run": None, "point": None})
+        ctx.ops.reload_dataset()
+        sizes = ", ".join(f"{name} {size:,}" for name, size in zip(split.names, split.sizes, strict=True))
+        ctx.ops.notify(f"Applied: {sizes}", variant="success")
+
+    def on_bar(self, ctx: Any) -> None:
+        """Filter the App's view to the samples behind a bar."""
+        run = self._run(ctx)
+        if run is None:
+            return
+        subset, row = int(ctx.params["trace_idx"]), int(ctx.params["idx"])
+        point = self._selected(ctx, run)
+        split, report = _point(run, point), _report(ctx.dataset, run, point)
+        label = [entry for entry in report.labels if sum(entry.instances)][row].label
+        ctx.ops.set_view(samples_with(ctx.dataset, run, split, label, split.names[subset]))
+
+    def render(self, ctx: Any) -> Any:
+        """Draw the panel."""
+        panel = types.Object()
+        run = self._run(ctx)
+        if run is None:
+            self._render_empty(panel)
+        else:
+            self._render_run(ctx, panel, run)
+        return types.Property(panel, view=types.ObjectView(componentsProps=_MARGINS))
+
+    def _render_empty(self, panel: Any) -> None:
+        panel.view("empty", types.Notice(label="This dataset has no recorded split yet."))
+        panel.btn("start", label="Split it with EvoSplit", icon=ICON, variant="contained", on_click=self.on_start)
+        panel.btn("refresh", label="Refresh", icon="refresh", on_click=self.on_refresh)
+
+    def on_start(self, ctx: Any) -> None:
+        """Open the form."""
+        ctx.prompt(f"{PLUGIN}/evosplit", on_success=self.on_refresh)
+
+    def _render_run(self, ctx: Any, panel: Any, run: runs.SplitRun) -> None:
+        split = run.split
+        self._render_choice(ctx, panel, run)
+        if split.counts is None:
+            words = "This split was replayed without its label fields, so there is nothing to measure: "
+            sizes = ", ".join(f"{name} {size:,}" for name, size in zip(split.names, split.sizes, strict=True))
+            panel.view("summary", types.Notice(label=words + sizes))
+            return
+        selected = self._selected(ctx, run)
+        report = _report(ctx.dataset, run, selected)
+        panel.view("summary", types.Notice(label=" ".join(report.summary)))
+        _table(ctx, panel, "sizes", "Sizes", size_table(report), SIZE_COLUMNS)
+        self._render_labels(ctx, panel, report)
+        if split.front is not None:
+            self._render_front(ctx, panel, run, split.front, selected, report)
+        columns = {"label": "Label", "samples": "Samples", "per_subset": " / ".join(split.names), "off": "Off by"}
+        _table(ctx, panel, "worst", "Furthest from their share", worst_table(report), columns)
+        missing = missing_table(report)
+        if missing:
+            _table(ctx, panel, "missing", "Missing in some subset", missing, MISSING_COLUMNS)
+
+    def _render_choice(self, ctx: Any, panel: Any, run: runs.SplitRun) -> None:
+        choices = types.DropdownView()
+        for key in reversed(runs.run_keys(ctx.dataset)):
+            choices.add_choice(key, label=run_label(ctx.dataset, key))
+        panel.enum(
+            "run",
+            choices.values(),
+            default=run.key,
+            label="Split",
+            view=choices,
+            on_change=self.on_run,
+        )
+
+    def _render_front(
+        self,
+        ctx: Any,
+        panel: Any,
+        run: runs.SplitRun,
+        front: ParetoFront,
+        selected: int,
+        report: SplitReport,
+    ) -> None:
+        split = run.split
+        other = selected != split.chosen
+        words = "The search found one best split, no trade-offs."
+        if len(front) > 1:
+            words = f"{len(front)} trade-offs were found; the star is in use. Click a point to look at it."
+            words += figures.hidden_objectives(front.objective_names)
+        panel.view("front_header", types.HeaderView(label="Trade-offs", description=words))
+        figure = figures.front_figure(front, applied=split.chosen, selected=selected)
+        panel.plot("front", on_click=self.on_point, **figure)
+        columns = {"measure": "Measure", "split": "Point" if other else "This split"}
+        if other:
+            columns["applied"] = "In use"
+        columns |= {"random": "Random", "floor": "Best"}
+        rows = measure_table(report, _report(ctx.dataset, run, split.chosen) if other else None)
+        _table(ctx, panel, "measures", "Measures (smaller is better)", rows, columns)
+        panel.btn(
+            "apply",
+            label="Apply this split",
+            icon="check",
+            variant="contained",
+            on_click=self.on_apply,
+            disabled=not other,
+        )
+
+    def _render_labels(self, ctx: Any, panel: Any, report: SplitReport) -> None:
+        everything = bool(ctx.panel.get_state("everything", False))
+        occurring = sum(1 for row in report.labels if sum(row.instances))
+        shown = figures.shown_labels(report, everything=everything)
+        which = (
+            f"the {shown} rarest of {occurring} labels" if shown < occurring else f"{occurring} labels, rarest first"
+        )
+        words = f"{which[:1].upper()}{which[1:]}; dashed lines mark the targets. Click a bar to see its samples."
+        panel.view("labels_header", types.HeaderView(label="Label distribution", description=words))
+        panel.plot("labels", on_click=self.on_bar, **figures.label_figure(report, everything=everything))
+        if occurring > figures.LABELS_AT_FIRST:
+            label = "Show the rarest labels only" if everything else f"Show all {occurring} labels"
+            panel.btn("more", label=label, on_click=self.on_more)
+
+    def _run(self, ctx: Any) -> runs.SplitRun | None:
+        keys = runs.run_keys(ctx.dataset)
+        if not keys:
+            return None
+        wanted = ctx.panel.get_state("run")
+        return _load(ctx.dataset, wanted if wanted in keys else keys[-1])
+
+    def _selected(self, ctx: Any, run: runs.SplitRun) -> int:
+        point = ctx.panel.get_state("point")
+        n_points = 0 if run.split.front is None else len(run.split.front)
+        return int(point) if point is not None and int(point) < n_points else run.split.chosen
+
+
+def samples_with(dataset: Any, run: runs.SplitRun, split: Split, label: str, subset: str) -> Any:
+    """Return the view of the samples of a subset that carry a label.
+
+    The split that is in use is found by its tags; groups, and splits that are not in use, by their ids.
+    """
+    grouped = labels.is_grouped(dataset)
+    in_use = run.key == runs.run_keys(dataset)[-1] and split.chosen == run.split.chosen
+    if split.counts is None or (in_use and not grouped):
+        fields, name = list(run.label_fields), label
+        if len(fields) > 1:
+            fields = [field for field in fields if label.startswith(f"{field}/")]
+            name = label.removeprefix(f"{fields[0]}/")
+        in_subset = dataset.match_tags(subset) if run.field is None else dataset.match(F(run.field) == subset)
+        return in_subset.match_labels(filter=F("label") == name, fields=fields)
+    column = split.counts.matrix[:, [split.counts.labels.index(label)]]
+    carriers = set(column.nonzero()[0].tolist())
+    ids = [split.sample_ids[i] for i in split.indices(subset).tolist() if i in carriers]
+    return dataset.select_groups(ids) if grouped else dataset.select(ids)
+
+
+def _table(ctx: Any, panel: Any, name: str, label: str, rows: Rows, columns: dict[str, str]) -> None:
+    ctx.panel.set_data(name, rows)
+    add_table(panel, name, label, columns)
+
+
+def _load(dataset: Any, key: str) -> runs.SplitRun:
+    made = dataset.get_run_info(key).timestamp
+    return _cached_run(str(dataset.name), key, str(made))
+
+
+@lru_cache(maxsize=8)
+def _cached_run(dataset: str, key: str, made: str) -> runs.SplitRun:
+    return runs.load_run(fo.load_dataset(dataset), key)
+
+
+def _point(run: runs.SplitRun, point: int) -> Split:
+    return run.split if run.split.front is None or point == run.split.chosen else run.split.pick(point)
+
+
+def _report(dataset: Any, run: runs.SplitRun, point: int) -> SplitReport:
+    made = dataset.get_run_info(run.key).timestamp
+    return _cached_report(str(dataset.name), run.key, str(made), point)
+
+
+@lru_cache(maxsize=64)
+def _cached_report(dataset: str, key: str, made: str, point: int) -> SplitReport:
+    run = _cached_run(dataset, key, made)
+    return _point(run, point).report()

@@ -1,0 +1,197 @@
+"""The record of each split, a custom run on the dataset: what the panel shows and what undo restores."""
+
+from __future__ import annotations
+
+import base64
+import json
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from evosplit import EvoSplitError, LabelCounts, ParetoFront, Split, __version__
+
+__all__ = ["SplitRun", "delete_run", "load_run", "run_keys", "save_run", "written_tags"]
+
+METHOD = "evosplit"
+_PREFIX = "evosplit_"
+
+
+@dataclass(frozen=True)
+class SplitRun:
+    """One split of a dataset as it was recorded.
+
+    Attributes
+    ----------
+    key
+        The key of the custom run.
+    split
+        The split with its front and its label counts.
+    label_fields
+        The fields whose labels were spread.
+    field
+        The field that the split was written into; None for tags.
+    created_field
+        Whether the split created that field.
+    managed
+        The tags that the split replaced.
+    samples
+        The ids of all samples that were written to.
+    before
+        What samples carried before, where the split replaced something.
+    """
+
+    key: str
+    split: Split
+    label_fields: tuple[str, ...]
+    field: str | None
+    created_field: bool
+    managed: frozenset[str]
+    samples: tuple[str, ...]
+    before: Mapping[str, Any]
+
+
+def run_keys(dataset: Any) -> list[str]:
+    """List the keys of the splits recorded on a dataset, oldest first."""
+    keys = [key for key in dataset.list_runs(method=METHOD) if key.removeprefix(_PREFIX).isdigit()]
+    return sorted(keys, key=_number)
+
+
+def next_key(dataset: Any) -> str:
+    """Return a key for a new run: one more than the last."""
+    return f"{_PREFIX}{max(map(_number, run_keys(dataset)), default=0) + 1}"
+
+
+def _number(key: str) -> int:
+    return int(key.removeprefix(_PREFIX))
+
+
+def written_tags(dataset: Any) -> set[str]:
+    """Collect the tags that recorded splits wrote."""
+    configs = (dataset.get_run_info(key).config for key in run_keys(dataset))
+    return {name for config in configs if config.field is None for name in config.sizes}
+
+
+def save_run(dataset: Any, run: SplitRun) -> None:
+    """Record a split on the dataset; the configuration is what a reader of `get_run_info` sees."""
+    split = run.split
+    config = dataset.init_run(
+        method=METHOD,
+        evosplit=__version__,
+        sizes=dict(zip(split.names, split.sizes, strict=True)),
+        label_fields=list(run.label_fields),
+        field=run.field,
+        created_field=run.created_field,
+        managed=sorted(run.managed),
+        settings=dict(split.settings),
+    )
+    dataset.register_run(run.key, config)
+    try:
+        # One string, because FiftyOne walks through every item of anything else.
+        record = {"split": pack_split(split), "samples": run.samples, "before": run.before}
+        results = dataset.init_run_results(run.key, record=_squeeze(json.dumps(record).encode()))
+        dataset.save_run_results(run.key, results, cache=False)
+    except BaseException:
+        dataset.delete_run(run.key)
+        raise
+
+
+def load_run(dataset: Any, key: str | None = None) -> SplitRun:
+    """Read the record of a split, by default of the latest."""
+    keys = run_keys(dataset)
+    if not keys:
+        raise EvoSplitError(f"no split by EvoSplit is recorded on dataset {dataset.name!r}; split it first")
+    if key is None:
+        key = keys[-1]
+    if key not in keys:
+        raise EvoSplitError(f"{key!r} is no recorded split of dataset {dataset.name!r}; recorded: {', '.join(keys)}")
+    config = dataset.get_run_info(key).config
+    results = dataset.load_run_results(key, cache=False, load_view=False)
+    record = json.loads(_stretch(results.record))
+    return SplitRun(
+        key=key,
+        split=unpack_split(record["split"]),
+        label_fields=tuple(config.label_fields),
+        field=config.field,
+        created_field=config.created_field,
+        managed=frozenset(config.managed),
+        samples=tuple(record["samples"]),
+        before=record["before"],
+    )
+
+
+def delete_run(dataset: Any, key: str) -> None:
+    """Forget the record of a split."""
+    dataset.delete_run(key)
+
+
+def pack_split(split: Split) -> dict[str, Any]:
+    """Turn a split, its front and its label counts into JSON-able data; arrays are compressed.
+
+    Examples
+    --------
+    >>> import evosplit
+    >>> made = evosplit.split([[1], [1], [0], [0]], (0.5, 0.5), method="random")
+    >>> again = unpack_split(pack_split(made))
+    >>> again.sizes == made.sizes, again.measures == made.measures
+    (True, True)
+    """
+    packed: dict[str, Any] = {"manifest": split.to_manifest(), "chosen": split.chosen}
+    if split.front is not None:
+        packed["front"] = {
+            "objectives": split.front.objectives.tolist(),
+            "objective_names": list(split.front.objective_names),
+            "reference": split.front.reference.tolist(),
+            "assignments": _pack(split.front.assignments),
+        }
+    if split.counts is not None:
+        matrix = split.counts.matrix
+        packed["counts"] = {
+            "labels": list(split.counts.labels),
+            "indptr": _pack(matrix.indptr),
+            "indices": _pack(matrix.indices),
+            "data": _pack(matrix.data),
+        }
+    return packed
+
+
+def unpack_split(packed: Mapping[str, Any]) -> Split:
+    """Undo `pack_split`."""
+    split = Split.from_manifest(packed["manifest"], source="the recorded split")
+    front, counts = packed.get("front"), packed.get("counts")
+    if front is not None:
+        found = ParetoFront(
+            objectives=np.asarray(front["objectives"], dtype=np.float64),
+            objective_names=tuple(front["objective_names"]),
+            assignments=_unpack(front["assignments"]),
+            reference=np.asarray(front["reference"], dtype=np.float64),
+        )
+        split = replace(split, front=found, chosen=packed["chosen"])
+    if counts is not None:
+        arrays = tuple(_unpack(counts[name]) for name in ("data", "indices", "indptr"))
+        shape = (len(split.sample_ids), len(counts["labels"]))
+        matrix = sp.csr_array(arrays, shape=shape)
+        split = replace(split, counts=LabelCounts(matrix, ids=split.sample_ids, labels=counts["labels"]))
+    return split
+
+
+def _pack(array: npt.NDArray[Any]) -> dict[str, Any]:
+    raw = np.ascontiguousarray(array)
+    return {"dtype": raw.dtype.str, "shape": list(raw.shape), "zlib": _squeeze(raw.tobytes())}
+
+
+def _unpack(packed: Mapping[str, Any]) -> npt.NDArray[Any]:
+    shape: Sequence[int] = packed["shape"]
+    return np.frombuffer(_stretch(packed["zlib"]), dtype=np.dtype(packed["dtype"])).reshape(shape)
+
+
+def _squeeze(raw: bytes) -> str:
+    return base64.b64encode(zlib.compress(raw, 1)).decode("ascii")
+
+
+def _stretch(text: str) -> bytes:
+    return zlib.decompress(base64.b64decode(text))

@@ -1,0 +1,358 @@
+"""The verbs of the Hugging Face door: `read_counts`, `apply_split`, and `evosplit_hf`, which does both."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, TypeAlias
+
+import numpy as np
+from datasets import Dataset, DatasetDict, IterableDataset, IterableDatasetDict
+
+import evosplit
+from evosplit import EvoSplitError, LabelCounts, Split
+from evosplit_plugins.hf.columns import HowToCount, count_columns
+from evosplit_plugins.hf.schema import Leaf, find_leaf, guess_leaf, leaves
+from evosplit_plugins.hf.source import Subset, check_key, is_stream, merged, places_of, read_ids, read_rows
+
+__all__ = ["DEFAULT_NAMES", "apply_split", "audit", "evosplit_hf", "read_counts"]
+
+DEFAULT_NAMES = {2: ("train", "test"), 3: ("train", "validation", "test")}
+_SPLIT_NAME = re.compile(r"\w+(\.\w+)*")
+
+AnyDataset: TypeAlias = "Dataset | DatasetDict | IterableDataset | IterableDatasetDict"
+
+
+def read_counts(
+    ds: AnyDataset,
+    label_column: str | Sequence[str] | None = None,
+    *,
+    key: str | None = None,
+    multi_hot: bool | None = None,
+    threshold: float | None = None,
+    delimiter: str | None = None,
+) -> LabelCounts:
+    """Count the labels of each row, on Arrow, without decoding anything.
+
+    See `evosplit_hf` for the parameters. The ids are those of the column `key`, else the row numbers.
+
+    Examples
+    --------
+    >>> from datasets import Dataset
+    >>> ds = Dataset.from_dict({"labels": [["cat", "cat", "dog"], [], None]})
+    >>> counts = read_counts(ds)
+    >>> counts.labels, counts.matrix.toarray().tolist()
+    (('cat', 'dog'), [[2, 1], [0, 0], [0, 0]])
+    """
+    counts, _ = _read(merged(ds), label_column, key, HowToCount(multi_hot, threshold, delimiter))
+    return counts
+
+
+def evosplit_hf(
+    ds: AnyDataset,
+    ratios: Mapping[str, float] | Sequence[float] | None = None,
+    *,
+    folds: int | None = None,
+    label_column: str | Sequence[str] | None = None,
+    key: str | None = None,
+    multi_hot: bool | None = None,
+    threshold: float | None = None,
+    delimiter: str | None = None,
+    seed: int = 0,
+    keep_in_memory: bool = False,
+    return_split: bool = False,
+    method: str = "evosplit",
+    objectives: Sequence[str] | None = None,
+    cover: bool = True,
+    pick: str | int = "balanced",
+    effort: str = "normal",
+    time_limit: float | None = None,
+    n_jobs: int = 1,
+    on_progress: Callable[[float, str], bool | None] | None = None,
+) -> Any:
+    """Split a data set so that every subset has the same labels, instances and label pairs, at exact sizes.
+
+    Parameters
+    ----------
+    ds
+        A `Dataset`, whatever was selected, shuffled, filtered or formatted before; a `DatasetDict`, whose
+        splits are joined and split anew; or an `IterableDataset`, which needs `key`.
+    ratios
+        `{"train": 0.8, "validation": 0.1, "test": 0.1}`, or a sequence: two are train and test, three train,
+        validation and test. Fractions sum to 1; integers are exact sizes and sum to the number of rows.
+    folds
+        Instead of `ratios`: the number of folds of a cross-validation.
+    label_column
+        The column with the labels, with dots into structs and lists of structs (`"objects.category"`). Labels
+        are ClassLabel, integers or strings, alone or in lists; a label that a row has twice counts twice;
+        null, and -1 in a ClassLabel, is no label. A boolean column is one label. Several columns together: a
+        list, where each label gets its column as prefix and columns of 0 and 1 are one label each. By default
+        the column is found, and named in the report.
+    key
+        A column of unique integers or strings that names the rows, in the manifest too. An `IterableDataset`
+        needs it: it has no row numbers that stay the same when it is shuffled or divided among workers.
+    multi_hot
+        True: each list has one entry per label, 0 or 1. False: lists of 0 and 1 are class numbers. By
+        default, integers that could be either are refused.
+    threshold
+        For columns (or, with `multi_hot=True`, lists) of scores: from which value on a score counts as its
+        label.
+    delimiter
+        For strings that hold several labels: what stands between them. Spaces around labels are dropped.
+    seed
+        Same seed, same rows, same fingerprints, in every process: a later `.map` finds its cache.
+    keep_in_memory
+        Passed on to `Dataset.select`.
+    return_split
+        Also return the `evosplit.Split`, with its report, its trade-offs and `save`.
+    method, objectives, cover, pick, effort, time_limit, n_jobs, on_progress
+        As in `evosplit.split`.
+
+    Returns
+    -------
+    DatasetDict
+        The subsets in the order asked for, rows in the order of `ds`; with `folds` a list of `DatasetDict`,
+        each with train and test; for a stream `IterableDatasetDict`. With `return_split=True` a tuple of that
+        and the `Split`.
+
+    Examples
+    --------
+    >>> from datasets import Dataset
+    >>> ds = Dataset.from_dict({"labels": [["cat"], ["dog"], ["cat", "dog"], []] * 5})
+    >>> splits = evosplit_hf(ds, {"train": 0.8, "test": 0.2}, effort="fast")
+    >>> {name: len(part) for name, part in splits.items()}
+    {'train': 16, 'test': 4}
+    """
+    how = HowToCount(multi_hot, threshold, delimiter)
+    wanted = _wanted(ratios, folds)
+    ds = merged(ds)
+    counts, places = _read(ds, label_column, key, how)
+    options: dict[str, Any] = {
+        "method": method,
+        "objectives": objectives,
+        "cover": cover,
+        "pick": pick,
+        "effort": effort,
+        "time_limit": time_limit,
+        "n_jobs": n_jobs,
+        "seed": seed,
+        "on_progress": on_progress,
+    }
+    split = evosplit.split(counts, wanted, **options) if folds is None else evosplit.kfold(counts, folds, **options)
+    settings = {**split.settings, **_provenance(places, key, how)}
+    notes = split.notes if label_column is not None else (*split.notes, _found_note(places[0]))
+    split = replace(split, settings=settings, notes=notes)
+    result = _divided(ds, split, key, folds is not None, keep_in_memory)
+    return (result, split) if return_split else result
+
+
+def apply_split(
+    ds: AnyDataset, split: Split, *, key: str | None = None, folds: bool = False, keep_in_memory: bool = False
+) -> Any:
+    """Divide a data set as a split says, also one that another door made and saved.
+
+    Parameters
+    ----------
+    ds
+        The rows that were split: all of them, in any order if `key` names them.
+    split
+        The split, for example `Split.load("split.json")`.
+    key
+        The column that holds the split's ids; without it they are row numbers.
+    folds
+        Give a list with one `DatasetDict` of train and test per subset, each subset being the test set once.
+    keep_in_memory
+        Passed on to `Dataset.select`.
+
+    Returns
+    -------
+    DatasetDict
+        See `evosplit_hf`. The rows of a stream are checked while they are read.
+
+    Examples
+    --------
+    >>> import evosplit
+    >>> from datasets import Dataset
+    >>> ds = Dataset.from_dict({"image_id": [7, 8, 9], "label": [0, 1, 0]})
+    >>> split = evosplit.split(read_counts(ds, key="image_id"), (2, 1), method="random")
+    >>> {name: len(part) for name, part in apply_split(ds.shuffle(seed=3), split, key="image_id").items()}
+    {'train': 2, 'test': 1}
+    """
+    if not folds:
+        _check_names(split.names)
+    ds = merged(ds)
+    if not is_stream(ds):
+        return _divided(ds, _aligned(ds, split, key), key, folds, keep_in_memory)
+    check_key(_needed_key(key), places_of(ds))
+    if split.sample_ids.dtype.kind not in "iuU":
+        raise EvoSplitError("the ids of the split are integers and strings mixed; no column of a stream holds both")
+    return _divided(ds, split, key, folds, keep_in_memory)
+
+
+def audit(
+    ds: AnyDataset,
+    label_column: str | Sequence[str] | None = None,
+    *,
+    multi_hot: bool | None = None,
+    threshold: float | None = None,
+    delimiter: str | None = None,
+) -> Split:
+    """Measure the splits that a `DatasetDict` already has; see `evosplit_hf` for the parameters.
+
+    Examples
+    --------
+    >>> from datasets import Dataset, DatasetDict
+    >>> ds = Dataset.from_dict({"labels": [["cat"], ["dog"], ["cat"], ["dog"]]})
+    >>> audit(DatasetDict({"train": ds.select([0, 1]), "test": ds.select([2, 3])})).measures.ld
+    0.0
+    """
+    if not isinstance(ds, DatasetDict) or len(ds) < 2:
+        raise EvoSplitError("an audit compares splits; pass a DatasetDict with two or more, such as train and test")
+    how = HowToCount(multi_hot, threshold, delimiter)
+    counts, places = _read(merged(ds), label_column, None, how)
+    sizes = tuple(len(part) for part in ds.values())
+    return Split(
+        names=tuple(ds),
+        assignment=np.repeat(np.arange(len(ds)), sizes),
+        sample_ids=counts.ids,
+        target_sizes=sizes,
+        settings={"method": "as found", **_provenance(places, None, how)},
+        notes=() if label_column is not None else (_found_note(places[0]),),
+        counts=counts,
+    )
+
+
+def _provenance(places: Sequence[Leaf], key: str | None, how: HowToCount) -> dict[str, Any]:
+    """Tell where the labels and the ids come from, as the manifest keeps it."""
+    columns = [leaf.path for leaf in places]
+    options = {
+        "key": key,
+        "multi_hot": how.multi_hot,
+        "threshold": None if how.threshold is None else float(how.threshold),
+        "delimiter": how.delimiter,
+    }
+    given = {name: value for name, value in options.items() if value is not None}
+    return {"label_column": columns[0] if len(columns) == 1 else columns, **given}
+
+
+def _found_note(leaf: Leaf) -> str:
+    return f"The labels are those of column {leaf}."
+
+
+def _wanted(ratios: Any, folds: int | None) -> Any:
+    """Give unnamed ratios the names that Hugging Face uses, and check the names before any work is done."""
+    if (ratios is None) == (folds is None):
+        said = "neither ratios nor folds is given" if ratios is None else "ratios and folds exclude each other"
+        raise EvoSplitError(f"{said}; pass evosplit_hf(ds, {{'train': 0.8, 'test': 0.2}}) or evosplit_hf(ds, folds=5)")
+    if isinstance(ratios, (list, tuple, np.ndarray)):
+        names = DEFAULT_NAMES.get(len(ratios), tuple(f"subset{j}" for j in range(len(ratios))))
+        return dict(zip(names, ratios, strict=True))
+    if isinstance(ratios, Mapping):
+        _check_names(ratios)
+    return ratios
+
+
+def _check_names(names: Iterable[Any]) -> None:
+    for name in names:
+        if not isinstance(name, str) or not _SPLIT_NAME.fullmatch(name):
+            raise EvoSplitError(
+                f"Hugging Face refuses the split name {name!r}; use letters, digits and underscores, "
+                "for example 'train'"
+            )
+
+
+def _read(
+    ds: Any, label_column: str | Sequence[str] | None, key: str | None, how: HowToCount
+) -> tuple[LabelCounts, list[Leaf]]:
+    """Count the labels; also give the places that hold them."""
+    if is_stream(ds):
+        key = _needed_key(key)
+    everywhere = places_of(ds)
+    if label_column is None:
+        places = [guess_leaf(everywhere, how.fits)]
+    else:
+        paths = [label_column] if isinstance(label_column, str) else list(label_column)
+        if not paths or len(set(paths)) != len(paths):
+            raise EvoSplitError(f"label_column is {label_column!r}; name at least one column, and each once")
+        places = [find_leaf(path, everywhere) for path in paths]
+    if key is not None:
+        check_key(key, everywhere)
+    rows = read_rows(ds, [leaf.column for leaf in places] + ([] if key is None else [key]))
+    if is_stream(ds) and ds.features is None:
+        # The first rows may have shown less of the types than all rows do.
+        known = leaves(rows.table.schema, None)
+        places = [find_leaf(leaf.path, known) for leaf in places]
+    matrix, labels = count_columns(rows.table, places, rows.rows, how)
+    ids = None if key is None else read_ids(rows, key)
+    if is_stream(ds) and ids is not None:
+        order = np.argsort(ids)  # so that a shuffled stream gives the same split
+        matrix, ids = matrix[order], ids[order]
+    return LabelCounts(matrix, ids=ids, labels=labels), places
+
+
+def _needed_key(key: str | None) -> str:
+    if key is None:
+        raise EvoSplitError(
+            "an IterableDataset needs key=, a column of unique integers or strings: its rows have no numbers "
+            "that stay the same when it is shuffled or divided among workers, so a split by number would "
+            "mix up the rows"
+        )
+    return key
+
+
+def _aligned(ds: Any, split: Split, key: str | None) -> Split:
+    """Bring the split into the row order of the data set."""
+    if key is not None:
+        check_key(key, places_of(ds))
+        ids = read_ids(read_rows(ds, [key]), key)
+        return replace(split, assignment=split.assign(ids), sample_ids=ids, front=None, counts=None)
+    known = split.sample_ids
+    if known.dtype.kind not in "iu" or not np.array_equal(np.sort(known), np.arange(len(known))):
+        raise EvoSplitError(
+            f"the split names its samples by ids such as {known[:1].tolist()[0]!r}, not by row numbers; "
+            "name the column that holds these ids: apply_split(ds, split, key='image_id')"
+        )
+    if len(known) != len(ds):
+        raise EvoSplitError(
+            f"the split is one of {len(known)} rows, the data set has {len(ds)}; replay it on the same data"
+        )
+    return replace(
+        split,
+        assignment=split.assignment[np.argsort(known)],
+        sample_ids=np.sort(known),
+        front=None,
+        counts=None,
+    )
+
+
+def _divided(ds: Any, split: Split, key: str | None, folds: bool, keep_in_memory: bool) -> Any:
+    """Make the subsets, or one train and test pair per fold, of a split in the row order of the data set."""
+    numbers = range(len(split.names))
+    if folds:
+        wanted = [{"train": frozenset(numbers) - {j}, "test": frozenset({j})} for j in numbers]
+    else:
+        wanted = [{name: frozenset({j}) for j, name in enumerate(split.names)}]
+    if is_stream(ds):
+        order = np.argsort(split.sample_ids)
+        ids, subset_of = split.sample_ids[order], split.assignment[order]
+        divided = [
+            IterableDatasetDict(
+                {name: ds.filter(Subset(_needed_key(key), ids, subset_of, kept)) for name, kept in parts.items()}
+            )
+            for parts in wanted
+        ]
+    else:
+        # Ascending rows read fastest. Always an int64 array: fingerprints depend on the container type.
+        divided = [
+            DatasetDict(
+                {
+                    name: ds.select(
+                        np.flatnonzero(np.isin(split.assignment, list(kept))), keep_in_memory=keep_in_memory
+                    )
+                    for name, kept in parts.items()
+                }
+            )
+            for parts in wanted
+        ]
+    return divided if folds else divided[0]

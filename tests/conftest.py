@@ -1,0 +1,79 @@
+"""Fixtures of all tests: a FiftyOne of its own (database, App server) and a browser, started on demand."""
+
+from __future__ import annotations
+
+import os
+from importlib.util import find_spec
+
+import fiftyone_session
+import pytest
+
+REQUIRE_BROWSER = "EVOSPLIT_REQUIRE_BROWSER"
+_sessions: list[fiftyone_session.FiftyOneSession] = []
+
+
+def pytest_configure(config):
+    """Point FiftyOne at a directory and database of this run, before any module imports it."""
+    if find_spec("fiftyone") is not None:
+        _sessions.append(fiftyone_session.prepare())
+
+
+@pytest.fixture(scope="session")
+def fiftyone():
+    """Give FiftyOne's package with a running database."""
+    if not _sessions:
+        pytest.skip('FiftyOne is not installed; run: pip install "evosplit-plugins[fiftyone]"')
+    _sessions[0].start_database()
+    import fiftyone as fo
+
+    return fo
+
+
+@pytest.fixture
+def new_dataset(fiftyone):
+    """Give a function that makes datasets, which are deleted after the test."""
+    made = []
+
+    def make(samples=(), name=None):
+        dataset = fiftyone.Dataset(name)
+        made.append(dataset)
+        dataset.add_samples(list(samples))
+        return dataset
+
+    yield make
+    for dataset in made:
+        if not dataset.deleted:
+            dataset.delete()
+
+
+@pytest.fixture(scope="session")
+def fiftyone_home(fiftyone):
+    """Give the session of this run: its directories and its environment."""
+    return _sessions[0]
+
+
+@pytest.fixture(scope="session")
+def app_address(fiftyone_home):
+    """Run FiftyOne's App server and give its address."""
+    with fiftyone_session.app_server(fiftyone_home) as address:
+        yield address
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """Start the installed Chromium; without one the test is skipped, or fails where a browser is required."""
+    executable = fiftyone_session.find_chromium()
+    if executable is None or find_spec("playwright") is None:
+        missing = "Chromium" if executable is None else "playwright"
+        reason = f"BROWSER TESTS DID NOT RUN: {missing} is not installed"
+        if os.environ.get(REQUIRE_BROWSER) == "1":
+            pytest.fail(f"{reason}, and {REQUIRE_BROWSER}=1 asks for it")
+        pytest.skip(reason)
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        running = playwright.chromium.launch(
+            executable_path=executable, args=fiftyone_session.CHROMIUM_FLAGS, headless=True
+        )
+        yield running
+        running.close()

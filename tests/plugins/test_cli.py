@@ -1,0 +1,407 @@
+"""The `evosplit` command, run as a process of its own: exit codes, one clear line, tables, JSON, progress."""
+
+from __future__ import annotations
+
+import argparse
+import errno
+import json
+import os
+import pty
+import re
+import resource
+import signal
+import subprocess
+import sys
+import time
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+from coco_files import captions, command, command_line, elements, instances, tree, write
+
+from evosplit import EvoSplitError
+from evosplit_plugins.cli import main
+from evosplit_plugins.cli.common import progress, ratios_from, split_options
+
+NAMES = {2: ("train", "val"), 3: ("train", "val", "test")}
+THREE = ("-s", "train:0.6", "-s", "val:0.2", "-s", "test:0.2")
+
+
+@pytest.fixture
+def source(tmp_path):
+    """Write a small annotation file."""
+    return write(tmp_path / "a.json", instances(40))
+
+
+def refused(ran: subprocess.CompletedProcess[str]) -> str:
+    """Check that a command was refused as promised, and return its one line."""
+    assert ran.returncode == 2
+    assert ran.stdout == ""
+    assert ran.stderr.count("\n") == 1
+    return ran.stderr
+
+
+def parsed(*arguments: str) -> argparse.Namespace:
+    """Parse the flags of `coco split`."""
+    from evosplit_plugins.cli import build_parser
+
+    return build_parser().parse_args(["coco", "split", "a.json", "-o", "out", *arguments])
+
+
+# Flags
+
+
+@pytest.mark.parametrize(
+    ("flags", "expected"),
+    [
+        (("-s", "train:0.8", "-s", "val:0.2"), {"train": 0.8, "val": 0.2}),
+        (("-s", "a:30", "-s", "b:10"), {"a": 30, "b": 10}),
+        (("-s", "x:y:0.5", "-s", "z:.5"), {"x:y": 0.5, "z": 0.5}),
+        (("--ratios", "8:2"), {"train": 0.8, "val": 0.2}),
+        (("--ratios", "8:1:1"), {"train": 0.8, "val": 0.1, "test": 0.1}),
+        (("--ratios", "0.5:0.25:0.25"), {"train": 0.5, "val": 0.25, "test": 0.25}),
+        (("--ratios", "1:1:1:1"), {f"subset{j}": 0.25 for j in range(4)}),
+        (("--folds", "5"), None),
+    ],
+)
+def test_ways_to_say_the_subsets(flags, expected):
+    """`-s`, `--ratios` and `--folds` mean what they look like."""
+    assert ratios_from(parsed(*flags), NAMES) == expected
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        ((), "nothing says how to split; give one of -s"),
+        (("--ratios", "8:2", "--folds", "3"), "--ratios and --folds exclude each other"),
+        (("-s", "0.8"), "-s 0.8 names no subset"),
+        (("-s", ":0.8"), "names no subset"),
+        (("-s", "a:0.5", "-s", "a:0.5"), "'a' a second time"),
+        (("-s", "a:much"), "'much' in -s a:much is not a number"),
+        (("--ratios", "8:nan"), "'nan' in --ratios 8:nan is not a finite number"),
+        (("--ratios", "8"), "two or more positive numbers"),
+        (("--ratios", "8:-1"), "two or more positive numbers"),
+        (("--ratios", "0.8:0.1"), "sums to 0.9, not to 1"),
+    ],
+)
+def test_subsets_that_make_no_sense_are_refused(flags, message):
+    """Each mistake in the subsets is named, with what to write instead."""
+    with pytest.raises(EvoSplitError, match=re.escape(message)):
+        ratios_from(parsed(*flags), NAMES)
+
+
+def test_flags_become_keywords_of_the_engine():
+    """Every search flag reaches `evosplit.split` under its own name."""
+    search = ("--method", "sois", "--no-cover", "--pick", "3", "--effort", "fast")
+    assert split_options(parsed(*search, "--time-limit", "1.5", "--jobs", "2", "--seed", "7")) == {
+        "method": "sois",
+        "cover": False,
+        "pick": 3,
+        "effort": "fast",
+        "time_limit": 1.5,
+        "n_jobs": 2,
+        "seed": 7,
+    }
+    assert split_options(parsed("--pick", "ld"))["pick"] == "ld"
+
+
+# Running
+
+
+def test_split_writes_the_subsets_and_prints_the_report(source, tmp_path):
+    """One command gives the files, and a report of sizes, classes and measures that fits 80 columns."""
+    ran = command("coco", "split", source, "-o", tmp_path / "out", *THREE, "--effort", "fast")
+    assert (ran.returncode, ran.stderr) == (0, "")
+    for word in (
+        "train",
+        "val",
+        "test",
+        "person",
+        "kite",
+        "LD",
+        "LD'",
+        "LPD",
+        "FLZ",
+        "random",
+        "floor",
+        "wrote",
+    ):
+        assert word in ran.stdout
+    tables = ran.stdout[: ran.stdout.index("wrote")]
+    assert max(map(len, tables.splitlines())) <= 80
+    written = sorted((tmp_path / "out" / "annotations").iterdir())
+    assert [path.name for path in written] == [f"instances_{name}.json" for name in ("test", "train", "val")]
+    assert sum(len(elements(path.read_bytes(), "images")) for path in written) == 40
+
+
+def test_json_is_for_machines(source, tmp_path):
+    """`--json` prints the whole report, with the files, and nothing else."""
+    ran = command("coco", "split", source, "-o", tmp_path / "out", *THREE, "--method", "random", "--json")
+    told = json.loads(ran.stdout)
+    assert told["sizes"] == {"train": 24, "val": 8, "test": 8}
+    assert {"measures", "random", "floor", "labels", "summary"} <= told.keys()
+    assert all(Path(path).exists() for path in told["files"])
+    assert len(told["files"]) == 4
+
+
+def test_quiet_says_nothing(source, tmp_path):
+    """`--quiet` prints nothing at all when all went well."""
+    ran = command("coco", "split", source, "-o", tmp_path / "out", "--ratios", "8:2", "--quiet", "--method", "random")
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, "", "")
+    assert (tmp_path / "out" / "split.json").exists()
+
+
+def test_a_dry_run_only_reports(source, tmp_path):
+    """`--dry-run` prints the report and what would be written, and writes nothing."""
+    ran = command("coco", "split", source, "-o", tmp_path / "out", *THREE, "--method", "random", "--dry-run")
+    assert "would write:" in ran.stdout
+    assert not (tmp_path / "out").exists()
+
+
+def test_every_flag_at_once(tmp_path):
+    """Folds, complements, gzip, crowds, mending and images go together."""
+    made = instances(40)
+    made["annotations"][0]["image_id"] = 999
+    made["annotations"][1]["category_id"] = str(made["annotations"][1]["category_id"])
+    made["annotations"][2]["id"] = 1003
+    for image in made["images"]:
+        write(tmp_path / "pictures" / image["file_name"], "x")
+    ran = command(
+        *(
+            "coco",
+            "split",
+            write(tmp_path / "a.json", made),
+            "-o",
+            tmp_path / "out",
+            "--folds",
+            2,
+            "--train-files",
+        ),
+        *(
+            "--gzip",
+            "--ignore-crowd",
+            "--having-annotations",
+            "--drop-orphans",
+            "--coerce-ids",
+            "--reassign-ids",
+        ),
+        *(
+            "--images",
+            "copy",
+            "--image-root",
+            tmp_path / "pictures",
+            "--method",
+            "random",
+            "--seed",
+            4,
+            "--no-cover",
+        ),
+    )
+    assert ran.returncode == 0
+    assert ran.stderr == "evosplit: note: 1 annotations of unknown images or categories were left out\n"
+    names = {path.name for path in (tmp_path / "out" / "annotations").iterdir()}
+    assert names == {f"fold{fold}{part}.json.gz" for fold in range(2) for part in ("", "_train")}
+    n = len({annotation["image_id"] for annotation in made["annotations"]} - {999})
+    assert f"images placed: {n}" in ran.stdout
+
+
+def test_apply_and_audit(source, tmp_path):
+    """A saved split is replayed on the same file and on captions, and its subsets are audited."""
+    command("coco", "split", source, "-o", tmp_path / "out", *THREE, "--method", "random")
+    again = command("coco", "apply", tmp_path / "out" / "split.json", source, "-o", tmp_path / "again")
+    assert again.returncode == 0
+    assert "LPD" in again.stdout
+    one, two = tree(tmp_path / "out" / "annotations"), tree(tmp_path / "again" / "annotations")
+    assert one == two
+    told = write(tmp_path / "captions.json", captions(40))
+    other = command("coco", "apply", tmp_path / "out" / "split.json", told, "-o", tmp_path / "out")
+    assert other.stdout.startswith("train: 24 images\nval: 8 images\ntest: 8 images\nwrote:\n  ")
+    machine = command("coco", "apply", tmp_path / "out" / "split.json", told, "-o", tmp_path / "c", "--json")
+    assert json.loads(machine.stdout)["sizes"] == {"train": 24, "val": 8, "test": 8}
+    files = [tmp_path / "out" / "annotations" / f"instances_{name}.json" for name in ("train", "val", "test")]
+    audited = json.loads(command("coco", "audit", *files, "--json").stdout)
+    assert audited["sizes"] == {"train": 24, "val": 8, "test": 8}
+    assert audited["measures"]["ld"] > 0
+    assert audited["random"]["ld"] > 0
+    assert "floor" in command("coco", "audit", *files).stdout
+
+
+def test_many_subsets_still_fit(source, tmp_path):
+    """With more folds than columns the table shows the range of shares, still in 80 columns."""
+    ran = command("coco", "split", source, "-o", tmp_path / "out", "--folds", 10, "--method", "random", "--no-cover")
+    assert "lowest share" in ran.stdout
+    tables = ran.stdout[: ran.stdout.index("wrote")]
+    assert max(map(len, tables.splitlines())) <= 80
+
+
+def test_the_report_page_is_written_with_the_files(source, tmp_path):
+    """`--report` writes a page beside the files; it is not written over anything without `--overwrite`."""
+    flags = ("coco", "split", source, "-o", tmp_path / "out", *THREE, "--method", "random")
+    page = tmp_path / "out" / "report.html"
+    ran = command(*flags, "--report", page)
+    assert ran.returncode == 0, ran.stderr
+    assert "<html" in page.read_text()
+    assert str(page) in ran.stdout
+    again = command("coco", "split", source, "-o", tmp_path / "b", *THREE, "--method", "random", "--report", page)
+    assert "report.html already exists" in refused(again)
+    over = command("coco", "split", source, "-o", tmp_path / "b", *THREE, "--report", tmp_path / "b" / "split.json")
+    assert "give it another name" in refused(over)
+    assert not (tmp_path / "b").exists()
+
+
+# Errors
+
+
+def test_a_bad_file_is_one_line_and_exit_code_two(tmp_path):
+    """An error is one line on stderr; a traceback comes only with `--debug`."""
+    path = write(tmp_path / "a.json", '{"images": [')
+    flags = ("coco", "split", path, "-o", tmp_path / "out", *THREE)
+    assert refused(command(*flags)).startswith(f"evosplit: error: {path} is not valid JSON")
+    debugged = command(*flags, "--debug")
+    assert debugged.returncode == 2
+    assert "Traceback" in debugged.stderr
+
+
+def test_flags_that_are_wrong_are_one_line_too(source, tmp_path):
+    """A usage error is one line that points to the help."""
+    assert "see evosplit coco split --help" in refused(command("coco", "split", source))
+    assert "COMMAND" in refused(command())
+    assert "unknown method 'magic'" in refused(
+        command("coco", "split", source, "-o", tmp_path / "out", *THREE, "--method", "magic")
+    )
+
+
+def test_a_missing_extra_names_its_install_line(source, tmp_path):
+    """Without msgspec the command says in one line what to install."""
+    program = "import sys; sys.modules['msgspec'] = None; from evosplit_plugins.cli import main; sys.exit(main())"
+    line = [sys.executable, "-c", program, "coco", "split", str(source), "-o", str(tmp_path / "out"), *THREE]
+    ran = subprocess.run(line, capture_output=True, text=True, timeout=120)
+    assert 'pip install "evosplit-plugins[coco]"' in refused(ran)
+
+
+def test_names_from_files_cannot_steer_the_terminal(tmp_path):
+    """Control characters in category names and ids are shown as question marks, markup as it is."""
+    made = instances(40)
+    made["categories"][0]["name"] = "\x1b[31mred\x07 [bold]x[/bold]"
+    path = write(tmp_path / "a.json", made)
+    ran = command("coco", "split", path, "-o", tmp_path / "out", *THREE, "--method", "random")
+    assert "\x1b" not in ran.stdout
+    assert "?[31mred? [bold]x" in ran.stdout
+    made["annotations"][0]["category_id"] = "\x1b[2J\u009b"
+    write(path, made, ensure_ascii=False)
+    line = refused(command("coco", "split", path, "-o", tmp_path / "b", *THREE))
+    assert not set("\x1b\u009b") & set(line)
+
+
+def test_a_terminal_that_knows_only_ascii(tmp_path):
+    """Names that the terminal cannot show do not end the command."""
+    made = instances(40)
+    made["categories"][0]["name"] = "自行车 🚲"
+    path = write(tmp_path / "a.json", made)
+    flags = ("coco", "split", path, "-o", tmp_path / "out", *THREE, "--method", "random")
+    ran = command(*flags, env={**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"})
+    assert (ran.returncode, ran.stderr) == (0, "")
+
+
+def test_a_reader_that_goes_away_is_no_error(source, tmp_path):
+    """`evosplit ... | head -1` ends quietly."""
+    line = command_line("coco", "split", source, "-o", tmp_path / "out", *THREE, "--method", "random", "--json")
+    with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as ran:
+        ran.stdout.close()
+        assert ran.stderr.read() == ""
+        assert ran.wait(60) == 0
+
+
+def test_main_can_be_called(source, tmp_path, capsys):
+    """`main` takes its arguments and returns the exit code."""
+    assert main(["coco", "split", str(source), "-o", str(tmp_path / "out"), "--ratios", "8:2", "--quiet"]) == 0
+    assert main(["coco", "split", str(source), "-o", str(tmp_path / "out"), "--ratios", "8:2"]) == 2
+    assert "already exist; pass --overwrite" in capsys.readouterr().err
+
+
+def test_version_and_help_are_there():
+    """`--version` tells the installed version, `--help` lists the doors."""
+    assert command("--version").stdout == f"evosplit {version('evosplit-plugins')}\n"
+    told = command("--help").stdout
+    assert all(name in told for name in ("coco", "hf", "fiftyone", "demo"))
+
+
+# What goes wrong in the middle
+
+
+def big(tmp_path: Path) -> Path:
+    """Write a file that takes a while to compress."""
+    made = instances(400)
+    noise = [str(number * 7919 % 1_000_003) for number in range(20_000)]
+    for position, image in enumerate(made["images"]):
+        image["noise"] = noise[position * 40 :] + noise[: position * 40]
+    return write(tmp_path / "big.json", made)
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_while_writing_leaves_the_output_as_it_was(tmp_path, number, code):
+    """Ctrl-C, or a request to terminate, in the middle of writing leaves no trace."""
+    path, out = big(tmp_path), tmp_path / "out"
+    write(out / "split.json", "old")
+    before = tree(out)
+    line = command_line("coco", "split", path, "-o", out, *THREE, "--method", "random", "--gzip", "--overwrite")
+    with subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as ran:
+        until = time.monotonic() + 60
+        while not list(out.glob(".evosplit-*/new/annotations/*")):
+            assert time.monotonic() < until
+            assert ran.poll() is None
+            time.sleep(0.002)
+        ran.send_signal(number)
+        told = ran.stderr.read()
+        assert ran.wait(60) == code
+    assert "Traceback" not in told
+    assert tree(out) == before
+
+
+def test_a_disk_that_takes_no_more_leaves_the_output_as_it_was(source, tmp_path):
+    """When the system refuses to write on, the command says so in one line and cleans up."""
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+
+    ran = command("coco", "split", source, "-o", tmp_path / "out", *THREE, "--method", "random", preexec_fn=limit)
+    assert f"{os.strerror(errno.EFBIG)}; nothing was changed" in refused(ran)
+    assert not (tmp_path / "out").exists()
+
+
+# Progress
+
+
+def test_progress_is_drawn_on_a_terminal_only(source, tmp_path):
+    """On a terminal there is a bar each for reading, search and writing; elsewhere, and if quiet, none."""
+
+    def on_terminal(*flags: str) -> str:
+        parent, child = pty.openpty()
+        line = command_line("coco", "split", source, "-o", tmp_path / "out", *THREE, "--overwrite", *flags)
+        with subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=child) as ran:
+            os.close(child)
+            drawn = b""
+            while True:
+                try:
+                    piece = os.read(parent, 65536)
+                except OSError:  # the other end is closed
+                    break
+                if not piece:
+                    break
+                drawn += piece
+            assert ran.wait(60) == 0
+        os.close(parent)
+        return drawn.decode()
+
+    drawn = on_terminal("--effort", "fast")
+    assert "Reading a.json" in drawn
+    assert "Written" in drawn
+    assert drawn.count("100%") >= 3
+    assert on_terminal("--effort", "fast", "--quiet") == ""
+
+
+def test_progress_off_a_terminal_is_silent(capsys):
+    """Without a terminal the callable does nothing and never asks to stop."""
+    with progress(argparse.Namespace(quiet=False)) as on_progress:
+        assert on_progress(0.5, "half") is None
+    assert capsys.readouterr().err == ""

@@ -1,0 +1,498 @@
+"""The COCO door: bad files are refused with a sentence; nothing is lost, half-written or misplaced."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+from pathlib import Path
+
+import pytest
+from coco_files import captions, elements, instances, panoptic, tree, write
+
+from evosplit import EvoSplitError
+from evosplit_plugins import evosplit_coco
+from evosplit_plugins.coco import read_counts
+from evosplit_plugins.coco.writing import Staging, check_space
+
+RATIOS = {"train": 0.6, "val": 0.2, "test": 0.2}
+QUICK = {"method": "random"}
+TEXT = json.dumps(instances())
+
+
+def changed(**lists):
+    """Make a file in which some entries of some lists are changed: images={0: {...}}."""
+    made = instances()
+    for key, changes in lists.items():
+        for position, change in changes.items():
+            made[key][position].update(change)
+    return made
+
+
+def without(*keys):
+    """Make a file that lacks some keys."""
+    return {key: value for key, value in instances().items() if key not in keys}
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        pytest.param(b"", r"a\.json is empty", id="empty"),
+        pytest.param(b"  \n ", "not valid JSON: Input data was truncated", id="blank"),
+        pytest.param(TEXT[: len(TEXT) // 2], "not valid JSON: Input data was truncated", id="truncated"),
+        pytest.param(TEXT + "x", r"trailing characters \(byte \d+\)", id="trailing"),
+        pytest.param("id,name\n1,2\n", r"it starts with 'id,name", id="not JSON"),
+        pytest.param("0 0.5 0.5 0.1 0.1\n", "it starts with '0 0.5", id="YOLO"),
+        pytest.param("[]", "holds a JSON list", id="list"),
+        pytest.param("{}", "missing required field images", id="not COCO"),
+        pytest.param(without("images"), "missing required field images", id="no images"),
+        pytest.param({**instances(), "images": None}, "Expected array, got null - at images", id="null images"),
+        pytest.param({**instances(), "images": [3]}, r"got int - at images\[0\]", id="images of numbers"),
+        pytest.param({**instances(), "images": [], "annotations": []}, "holds no image", id="zero images"),
+        pytest.param(without("annotations"), "has no 'annotations'", id="no annotations"),
+        pytest.param(without("categories"), "has no 'categories', but its annotations", id="no categories"),
+        pytest.param({**instances(), "categories": {}}, "'categories' is not a list", id="categories object"),
+        pytest.param({**instances(), "categories": [1]}, r"categories\[0\] is 1", id="categories of numbers"),
+        pytest.param(captions(), "carries no categories .*evosplit coco apply", id="captions"),
+        pytest.param(TEXT.encode("utf-16"), "is UTF-16", id="UTF-16"),
+        pytest.param(TEXT.encode("utf-16-be"), "is UTF-16", id="UTF-16 without mark"),
+        pytest.param(TEXT.encode().replace(b"person", b"p\xe9rson"), r"not UTF-8: byte \d+ is 0xe9", id="latin 1"),
+        pytest.param(b"PK\x03\x04 and so on", "is a zip archive", id="zip"),
+        pytest.param(b"\x1f\x8b and so on", "is a damaged gzip file", id="bad gzip"),
+        pytest.param(gzip.compress(TEXT.encode())[:-20], "is a damaged gzip file", id="short gzip"),
+        pytest.param(gzip.compress(b""), "is empty once decompressed", id="empty gzip"),
+        pytest.param('{"images": [], "x": ' + "[" * 100_000, "nested too deeply", id="deep"),
+        pytest.param('{"images": [],' + TEXT[1:], "has the key 'images' more than once", id="two lists"),
+        pytest.param(changed(images={1: {"id": None}}), r"images\[1\] has id null", id="null image id"),
+        pytest.param(changed(images={1: {"id": True}}), r"images\[1\] has id true", id="true image id"),
+        pytest.param(changed(images={1: {"id": 2.0}}), r"images\[1\] has id 2.0; pass --coerce", id="float image id"),
+        pytest.param(changed(images={1: {"id": 2.5}}), r"images\[1\] has id 2.5", id="fractional image id"),
+        pytest.param(changed(images={1: {"id": float("nan")}}), r"images\[1\] has id NaN;", id="NaN image id"),
+        pytest.param(changed(images={1: {"id": 1}}), "1 image repeats an id: 1;", id="repeated image id"),
+        pytest.param(
+            changed(annotations={0: {"image_id": "1"}}),
+            r'1 annotation belongs to no image: annotations\[0\] \(id 1000\) has image_id "1"; pass --coerce',
+            id="string image id",
+        ),
+        pytest.param(
+            changed(annotations={n: {"image_id": 99} for n in range(5)}),
+            r"5 annotations belong to no image: .* and 2 more; pass --drop-orphans",
+            id="unknown image",
+        ),
+        pytest.param(changed(annotations={0: {"image_id": None}}), "has image_id null", id="null image_id"),
+        pytest.param(
+            changed(annotations={0: {"image_id": 1.0}}), "has image_id 1.0.*--coerce-ids", id="float image_id"
+        ),
+        pytest.param(changed(annotations={0: {"image_id": [1]}}), r"has image_id \[1\]", id="list image_id"),
+        pytest.param(
+            changed(annotations={0: {"category_id": 3}}),
+            r"1 annotation has an unknown category: annotations\[0\].* has category_id 3; pass --drop",
+            id="unknown category",
+        ),
+        pytest.param(changed(annotations={0: {"category_id": "10"}}), '"10"; pass --coerce-ids', id="string category"),
+        pytest.param(changed(annotations={0: {"category_id": None}}), "has category_id null", id="null category"),
+        pytest.param(
+            changed(annotations={1: {"id": 1000}}),
+            r"annotations\[1\] has id 1000; pass --reassign",
+            id="repeated",
+        ),
+        pytest.param(
+            changed(annotations={1: {"id": None}}),
+            r"annotations\[1\] has id null; pass --reassign",
+            id="null id",
+        ),
+        pytest.param(
+            changed(annotations={1: {"id": 7.5}}),
+            r"annotations\[1\] has id 7.5; pass --reassign",
+            id="float id",
+        ),
+        pytest.param(changed(categories={1: {"id": 10}}), "1 category repeats an id: 10", id="repeated category"),
+        pytest.param(changed(categories={1: {"id": None}}), r"categories\[1\] has id null", id="null category id"),
+        pytest.param(changed(categories={1: {"id": 20.0}}), "has id 20.0; pass --coerce", id="float category id"),
+        pytest.param(
+            changed(categories={1: {"instance_count": -4}}),
+            "category 20 has instance_count -4",
+            id="negative count",
+        ),
+        pytest.param(
+            {**panoptic(), "categories": panoptic()["categories"][:2]},
+            r"6 annotations have an unknown .*\[2\] has a segment with category_id 30.*--drop-orphans",
+            id="unknown segment category",
+        ),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::evosplit.errors.EvoSplitWarning")
+def test_bad_files_are_refused_with_a_sentence(tmp_path, content, message):
+    """Each bad file gives one error that names the file, the place and the remedy; nothing is written."""
+    path = write(tmp_path / "a.json", content)
+    with pytest.raises(EvoSplitError, match=message) as refused:
+        evosplit_coco(path, tmp_path / "out", RATIOS, **QUICK)
+    assert "a.json" in str(refused.value)
+    assert "\n" not in str(refused.value)
+    assert not (tmp_path / "out").exists()
+
+
+def test_paths_that_are_no_files_are_refused(tmp_path):
+    """A missing path, a directory, a pipe, an unreadable file and no path at all each get a sentence."""
+    with pytest.raises(EvoSplitError, match=r"cannot read .*none\.json: No such file"):
+        read_counts(tmp_path / "none.json")
+    with pytest.raises(EvoSplitError, match="is a directory; pass the annotation file inside"):
+        read_counts(tmp_path)
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(EvoSplitError, match="is not a regular file"):
+        read_counts(tmp_path / "pipe")
+    with pytest.raises(EvoSplitError, match="no annotation file was given"):
+        read_counts([])
+    if os.geteuid():
+        path = write(tmp_path / "secret.json", TEXT)
+        path.chmod(0)
+        with pytest.raises(EvoSplitError, match="Permission denied"):
+            read_counts(path)
+
+
+# Layouts and images
+
+
+@pytest.fixture
+def pictures(tmp_path):
+    """Draw, so to speak, the images of `instances`."""
+    for image in instances()["images"]:
+        write(tmp_path / "pictures" / image["file_name"], f"picture {image['id']}")
+    return tmp_path / "pictures"
+
+
+def test_the_layouts(tmp_path):
+    """Each layout has the names that its consumers look for, and the manifest beside them."""
+    path = write(tmp_path / "a.json", instances())
+    expected = {
+        "coco": {f"annotations/instances_{name}.json" for name in RATIOS},
+        "roboflow": {f"{name}/_annotations.coco.json" for name in ("train", "valid", "test")},
+        "lists": {f"{name}.txt" for name in RATIOS},
+    }
+    for layout, names in expected.items():
+        evosplit_coco(path, tmp_path / layout, RATIOS, layout=layout, **QUICK)
+        found = {name for name, content in tree(tmp_path / layout).items() if content != "folder"}
+        assert found == {*names, "split.json"}
+    lines = [line for name in RATIOS for line in (tmp_path / "lists" / f"{name}.txt").read_text().splitlines()]
+    assert sorted(lines) == sorted(f"./images/{image['file_name']}" for image in instances()["images"])
+
+
+def test_lists_do_not_double_an_images_folder(tmp_path):
+    """A file name that begins with images/ is listed as ./images/..., not ./images/images/..."""
+    made = instances()
+    for image in made["images"]:
+        image["file_name"] = f"images/deep/{image['file_name']}"
+    split = evosplit_coco(write(tmp_path / "a.json", made), tmp_path / "out", RATIOS, layout="lists", **QUICK)
+    lines = (tmp_path / "out" / "val.txt").read_text().splitlines()
+    assert lines == [f"./images/deep/{own:06d}.jpg" for own in split.ids("val")]
+
+
+@pytest.mark.parametrize("mode", ["symlink", "hardlink", "copy"])
+@pytest.mark.parametrize(("layout", "folder"), [("coco", "val"), ("roboflow", "valid"), ("lists", "images")])
+def test_images_are_put_where_the_annotations_say(tmp_path, pictures, mode, layout, folder):
+    """Each image is linked or copied into the folder of its subset, and is the same picture."""
+    path = write(tmp_path / "a.json", instances())
+    split = evosplit_coco(path, tmp_path / "out", RATIOS, layout=layout, images=mode, image_root=pictures, **QUICK)
+    for own in split.ids("val"):
+        source, place = pictures / f"{own:06d}.jpg", tmp_path / "out" / folder / f"{own:06d}.jpg"
+        assert place.read_bytes() == source.read_bytes()
+        assert place.is_symlink() == (mode == "symlink")
+        assert place.samefile(source) == (mode != "copy")
+    assert len(list((tmp_path / "out").rglob("*.jpg"))) == 30
+
+
+def test_images_of_folds_are_placed_once(tmp_path, pictures):
+    """Folds and their complements share one folder of images."""
+    path = write(tmp_path / "a.json", instances())
+    evosplit_coco(path, tmp_path / "out", folds=3, train_files=True, images="symlink", image_root=pictures, **QUICK)
+    assert len(list((tmp_path / "out" / "images").iterdir())) == 30
+
+
+def test_roboflow_folds_are_folders_to_train_from(tmp_path, pictures):
+    """With train files each fold is a Roboflow folder of its own, with all images."""
+    path = write(tmp_path / "a.json", instances())
+    evosplit_coco(
+        path,
+        tmp_path / "out",
+        folds=3,
+        train_files=True,
+        layout="roboflow",
+        images="symlink",
+        image_root=pictures,
+        **QUICK,
+    )
+    for fold in range(3):
+        for part, n in (("train", 20), ("valid", 10)):
+            folder = tmp_path / "out" / f"fold{fold}" / part
+            assert len(elements((folder / "_annotations.coco.json").read_bytes(), "images")) == n
+            assert len(list(folder.glob("*.jpg"))) == n
+
+
+def test_each_input_may_have_its_own_image_folder(tmp_path):
+    """With one image folder for each input, equal names are told apart by it, and clash if they meet."""
+    second = instances(first_id=500)
+    for image in second["images"]:
+        image["file_name"] = f"{image['id']}.png"
+    for folder, made in (("one", instances()), ("two", second)):
+        write(tmp_path / f"{folder}.json", made)
+        for image in made["images"]:
+            write(tmp_path / folder / image["file_name"], folder)
+    inputs = [tmp_path / "one.json", tmp_path / "two.json"]
+    roots = [tmp_path / "one", tmp_path / "two"]
+    evosplit_coco(inputs, tmp_path / "out", RATIOS, images="copy", image_root=roots, **QUICK)
+    assert {path.read_text() for path in (tmp_path / "out").rglob("*.png")} == {"two"}
+    with pytest.raises(EvoSplitError, match="3 image folders for 2 annotation files"):
+        evosplit_coco(inputs, tmp_path / "o", RATIOS, images="copy", image_root=[*roots, tmp_path], **QUICK)
+    second["images"][0]["file_name"] = "000001.jpg"
+    write(inputs[1], second)
+    write(tmp_path / "two" / "000001.jpg", "two")
+    with pytest.raises(EvoSplitError, match=r"would both become images/000001\.jpg"):
+        evosplit_coco(inputs, tmp_path / "o", folds=2, images="copy", image_root=roots, **QUICK)
+    assert not (tmp_path / "o").exists()
+
+
+def test_lvis_finds_its_images_by_url(tmp_path):
+    """Without file_name the end of coco_url is the name, as LVIS has it."""
+    made = instances()
+    for image in made["images"]:
+        name = image.pop("file_name")
+        image["coco_url"] = f"http://images.example.org/val2017/{name}"
+        write(tmp_path / "root" / "val2017" / name, "x")
+    path = write(tmp_path / "a.json", made)
+    evosplit_coco(path, tmp_path / "out", RATIOS, images="hardlink", image_root=tmp_path / "root", **QUICK)
+    assert len(list((tmp_path / "out").glob("*/val2017/*.jpg"))) == 30
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "../a.jpg",
+        "x/../../a.jpg",
+        "/etc/passwd",
+        "..",
+        "",
+        ".",
+        "a/",
+        "C:\\a.jpg",
+        "..\\a.jpg",
+        "\\\\host\\a",
+        "a\nb",
+        "a\0b",
+        7,
+    ],
+)
+@pytest.mark.parametrize("layout", ["coco", "lists"])
+def test_names_that_leave_the_folder_are_refused(tmp_path, pictures, name, layout):
+    """No file name makes a link, a copy or a line outside the output directory; it is refused and named."""
+    write(tmp_path / "a.jpg", "outside")
+    path = write(tmp_path / "a.json", changed(images={2: {"file_name": name}}))
+    before = tree(tmp_path)
+    images = {} if layout == "lists" else {"images": "copy", "image_root": pictures}
+    with pytest.raises(EvoSplitError, match=r"a\.json images\[2\] has file_name"):
+        evosplit_coco(path, tmp_path / "out", RATIOS, layout=layout, **images, **QUICK)
+    assert tree(tmp_path) == before
+
+
+def test_missing_images_are_counted_before_anything_is_written(tmp_path, pictures):
+    """Images that are not on disk are refused with their number and names, and so is a missing folder."""
+    path = write(tmp_path / "a.json", instances())
+    for own in (3, 4, 5, 6):
+        (pictures / f"{own:06d}.jpg").unlink()
+    with pytest.raises(EvoSplitError, match=r"4 images are not in .*: 000003\.jpg.* and 1 more; correct --image-root"):
+        evosplit_coco(path, tmp_path / "out", RATIOS, images="copy", image_root=pictures, **QUICK)
+    with pytest.raises(EvoSplitError, match="is not a directory"):
+        evosplit_coco(path, tmp_path / "out", RATIOS, images="copy", image_root=tmp_path / "none", **QUICK)
+    assert not (tmp_path / "out").exists()
+
+
+# Never over anything
+
+
+def test_nothing_is_overwritten_unless_asked(tmp_path):
+    """An existing file stops everything; with `overwrite` it is replaced, and strangers stay."""
+    path = write(tmp_path / "a.json", instances())
+    write(tmp_path / "out" / "annotations" / "instances_val.json", "precious")
+    write(tmp_path / "out" / "notes.txt", "mine")
+    before = tree(tmp_path)
+    with pytest.raises(EvoSplitError, match=r"instances_val\.json already exists; pass --overwrite"):
+        evosplit_coco(path, tmp_path / "out", RATIOS, **QUICK)
+    assert tree(tmp_path) == before
+    evosplit_coco(path, tmp_path / "out", RATIOS, overwrite=True, **QUICK)
+    assert (tmp_path / "out" / "annotations" / "instances_val.json").read_text() != "precious"
+    assert (tmp_path / "out" / "notes.txt").read_text() == "mine"
+    assert not list((tmp_path / "out").glob(".*"))
+
+
+@pytest.mark.parametrize("link", ["same", "hard", "soft"])
+def test_an_input_is_never_overwritten(tmp_path, link):
+    """An output that is an input, by path or by link, is refused even with `overwrite`."""
+    target = tmp_path / "out" / "annotations" / "instances_val.json"
+    path = write(target if link == "same" else tmp_path / "a.json", instances())
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if link == "hard":
+        target.hardlink_to(path)
+    elif link == "soft":
+        target.symlink_to(path)
+    before = tree(tmp_path)
+    with pytest.raises(EvoSplitError, match="is the input"):
+        evosplit_coco(path, tmp_path / "out", RATIOS, overwrite=True, **QUICK)
+    assert tree(tmp_path) == before
+
+
+@pytest.mark.parametrize(("layout", "folder"), [("coco", "annotations"), ("coco", "val"), ("roboflow", "valid")])
+def test_links_in_the_way_are_not_followed(tmp_path, pictures, layout, folder):
+    """A symbolic link where a folder of the output belongs is refused, not written through."""
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / folder).symlink_to(tmp_path / "elsewhere")
+    path = write(tmp_path / "a.json", instances())
+    with pytest.raises(EvoSplitError, match="is a symbolic link, which is not followed"):
+        evosplit_coco(
+            path,
+            tmp_path / "out",
+            RATIOS,
+            layout=layout,
+            images="copy",
+            image_root=pictures,
+            overwrite=True,
+            **QUICK,
+        )
+    assert tree(tmp_path / "elsewhere") == {}
+
+
+def test_a_link_at_the_place_of_a_file_is_replaced_not_followed(tmp_path):
+    """With `overwrite` a symbolic link is replaced by the file; what it pointed to is untouched."""
+    write(tmp_path / "precious.txt", "precious")
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "split.json").symlink_to(tmp_path / "precious.txt")
+    evosplit_coco(write(tmp_path / "a.json", instances()), tmp_path / "out", RATIOS, overwrite=True, **QUICK)
+    assert (tmp_path / "precious.txt").read_text() == "precious"
+    assert not (tmp_path / "out" / "split.json").is_symlink()
+
+
+def test_an_output_that_is_no_directory_is_refused(tmp_path):
+    """A file in place of the output directory, or of a folder in it, is refused."""
+    path = write(tmp_path / "a.json", instances())
+    with pytest.raises(EvoSplitError, match="is not a directory"):
+        evosplit_coco(path, path, RATIOS, overwrite=True, **QUICK)
+    write(tmp_path / "out" / "annotations", "a file")
+    with pytest.raises(EvoSplitError, match="is in the way"):
+        evosplit_coco(path, tmp_path / "out", RATIOS, overwrite=True, **QUICK)
+    (tmp_path / "other" / "split.json").mkdir(parents=True)
+    with pytest.raises(EvoSplitError, match="is a directory where a file would be written"):
+        evosplit_coco(path, tmp_path / "other", RATIOS, overwrite=True, **QUICK)
+
+
+@pytest.mark.parametrize("existing", [False, True])
+@pytest.mark.parametrize("stop", [KeyboardInterrupt, MemoryError])
+def test_an_interrupt_while_writing_leaves_everything_as_it_was(tmp_path, pictures, existing, stop):
+    """Whenever it comes between the first byte and the last image, an interrupt leaves no trace."""
+    path = write(tmp_path / "a.json", instances())
+    if existing:
+        write(tmp_path / "out" / "split.json", "old")
+    before = tree(tmp_path)
+    steps = 0
+    while True:
+        calls = 0
+
+        def interrupt(done, message, steps=steps):
+            nonlocal calls
+            if message in ("Writing", "Placing images"):
+                if calls == steps:
+                    raise stop
+                calls += 1
+
+        try:
+            evosplit_coco(
+                path,
+                tmp_path / "out",
+                RATIOS,
+                images="copy",
+                image_root=pictures,
+                overwrite=existing,
+                on_progress=interrupt,
+                **QUICK,
+            )
+        except stop:
+            assert tree(tmp_path) == before
+            steps += 7
+        else:
+            break
+    assert steps > 21
+    assert json.loads((tmp_path / "out" / "split.json").read_text())["names"] == list(RATIOS)
+
+
+def test_an_interrupt_after_everything_was_moved_takes_it_back(tmp_path):
+    """Even when all files are in place, a failure before the end restores what they replaced."""
+    path = write(tmp_path / "a.json", instances())
+    write(tmp_path / "out" / "split.json", "old")
+    write(tmp_path / "out" / "annotations" / "instances_val.json", "old too")
+    before = tree(tmp_path)
+
+    def interrupt(done, message):
+        if message == "Written":
+            assert tree(tmp_path) != before
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        evosplit_coco(path, tmp_path / "out", RATIOS, overwrite=True, on_progress=interrupt, **QUICK)
+    assert tree(tmp_path) == before
+
+
+def test_staging_undoes_a_move_that_fails_half_way(tmp_path):
+    """When something appears in the way while moving, what was moved already is taken back."""
+    write(tmp_path / "out" / "m", "old")
+    before = tree(tmp_path)
+
+    def move():
+        with Staging(tmp_path / "out") as staging:
+            for name in ("a", "m", "z"):
+                write(staging.path(Path(name)), "new")
+            staging.commit(overwrite=False)
+
+    with pytest.raises(EvoSplitError, match="m has appeared in the meantime"):
+        move()
+    assert tree(tmp_path) == before
+
+
+def test_a_directory_that_cannot_be_written_is_refused(tmp_path):
+    """An output below a file, or without permission, gives a sentence and no traceback."""
+    path = write(tmp_path / "a.json", instances())
+    with pytest.raises(EvoSplitError, match=r"Not a directory|not a directory"):
+        evosplit_coco(path, path / "out", RATIOS, **QUICK)
+
+
+def test_a_disk_that_is_too_small_is_refused_at_once(tmp_path):
+    """What cannot fit is not begun; the error says how much is needed and how much there is."""
+    with pytest.raises(EvoSplitError, match=r"the output needs 1000000000000 MB, but .* MB free"):
+        check_space(tmp_path / "not" / "yet", 10**18)
+
+
+def test_an_input_that_changes_meanwhile_is_noticed(tmp_path):
+    """If the input changes between reading and writing, nothing is written."""
+    path = write(tmp_path / "a.json", instances())
+
+    def change(done, message):
+        if done == 1.0 and message == "Reading a.json":
+            os.utime(path, ns=(1, 1))
+
+    with pytest.raises(EvoSplitError, match="changed while it was read"):
+        evosplit_coco(path, tmp_path / "out", RATIOS, on_progress=change, **QUICK)
+    assert not (tmp_path / "out").exists()
+
+
+def test_files_get_the_usual_permissions(tmp_path):
+    """Outputs are readable as any other new file, not only for their owner."""
+    path = write(tmp_path / "a.json", instances())
+    evosplit_coco(path, tmp_path / "out", RATIOS, **QUICK)
+    mode = path.stat().st_mode
+    assert {file.stat().st_mode for file in (tmp_path / "out").rglob("*") if file.is_file()} == {mode}
+
+
+def test_a_dry_run_writes_nothing(tmp_path, pictures):
+    """A dry run makes the split and the checks, and leaves no trace."""
+    path = write(tmp_path / "a.json", instances())
+    before = tree(tmp_path)
+    split = evosplit_coco(path, tmp_path / "out", RATIOS, images="copy", image_root=pictures, dry_run=True, **QUICK)
+    assert split.sizes == (18, 6, 6)
+    assert tree(tmp_path) == before

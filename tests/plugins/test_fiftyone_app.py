@@ -1,0 +1,333 @@
+"""The plugin in the real App: FiftyOne's server, its database and Chromium."""
+
+from __future__ import annotations
+
+import re
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+from fiftyone_samples import NAMES, boxes, split_with_front
+
+pytestmark = pytest.mark.browser
+
+PLUGIN = "@evosplit/evosplit"
+PROMPT = "[data-cy=operators-prompt-modal]"
+OUTPUT = "[data-cy=operators-prompt-view-modal]"
+PANEL = "[data-cy=panel-content-evosplit_panel]"
+PATIENCE = 60_000  # milliseconds; the machine may be busy
+
+
+# The contrast (WCAG 2) of the first text that matches with the panel's background.
+CONTRAST = """([panel, selector]) => {
+  const root = document.querySelector(panel), text = root.querySelector(selector);
+  const light = (colour) => {
+    const [r, g, b] = colour.match(/[\\d.]+/g).map(Number).map((v) => v / 255);
+    const part = (v) => (v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+    return 0.2126 * part(r) + 0.7152 * part(g) + 0.0722 * part(b);
+  };
+  let behind = root;
+  while (/, 0\\)$|transparent/.test(getComputedStyle(behind).backgroundColor)) behind = behind.parentElement;
+  const style = getComputedStyle(text);
+  const colours = [text instanceof SVGElement ? style.fill : style.color, getComputedStyle(behind).backgroundColor];
+  const [low, high] = colours.map(light).sort((a, b) => a - b);
+  return (high + 0.05) / (low + 0.05);
+}"""
+
+
+class App:
+    """One page of the App with a dataset open."""
+
+    def __init__(self, page, address, dataset):
+        self.page = page
+        self.alerts = []
+        page.set_default_timeout(PATIENCE)
+        page.on("dialog", lambda dialog: (self.alerts.append(dialog.message), dialog.dismiss()))
+        # Web fonts and the like: the App works offline.
+        page.route(lambda url: not url.startswith(address), lambda route: route.abort())
+        page.goto(f"{address}/datasets/{dataset.name}")
+        page.wait_for_selector("[data-cy=fo-grid] [data-cy=looker]")
+
+    def see(self, locator):
+        """Wait until something is visible."""
+        locator.first.wait_for(state="visible")
+        return locator
+
+    def button(self, name, within=None):
+        """Find a button by its text."""
+        return (within or self.page).get_by_role("button", name=name, exact=True)
+
+    def open_form(self):
+        """Click the button above the grid."""
+        self.page.locator(f'[data-item-id="{PLUGIN}/evosplit"]').click()
+        form = self.see(self.page.locator(PROMPT))
+        self.see(form.get_by_text("will be split"))
+        return form
+
+    def execute(self):
+        """Send the form off."""
+        from playwright.sync_api import expect
+
+        execute = self.button("Execute")
+        expect(execute).to_be_enabled(timeout=PATIENCE)
+        execute.click()
+        return self.page.locator(OUTPUT)
+
+    def run_operator(self, label):
+        """Find an operator in the operator browser and open it."""
+        self.page.keyboard.press("`")
+        browser = self.see(self.page.locator("[data-cy=operators-browser]"))
+        browser.get_by_text(label, exact=True).first.click()
+        return self.see(self.page.locator(PROMPT))
+
+    def open_panel(self):
+        """Open the EvoSplit panel beside the grid."""
+        option = self.page.locator("[data-cy=new-panel-option-evosplit_panel]")
+        for _ in range(10):
+            self.page.locator("[data-cy=new-panel-btn]").first.click()
+            try:
+                option.click(timeout=3_000)
+                break
+            except self.page_error():
+                self.page.keyboard.press("Escape")
+        panel = self.page.locator(PANEL)
+        self.see(panel.get_by_text("Label distribution"))
+        return panel
+
+    @staticmethod
+    def page_error():
+        """Give what Playwright raises when something does not come in time."""
+        from playwright.sync_api import TimeoutError as NotInTime
+
+        return NotInTime
+
+    def click_point(self, panel, plot, index):
+        """Click a point or bar of one of the panel's plots."""
+        points = panel.locator(".js-plotly-plot").nth(plot).locator(".point")
+        self.see(points)
+        points.nth(index).scroll_into_view_if_needed()
+        self.page.wait_for_timeout(500)
+        where = points.nth(index).bounding_box()
+        self.page.mouse.move(where["x"] + where["width"] / 2, where["y"] + where["height"] / 2)
+        self.page.wait_for_timeout(300)
+        self.page.mouse.down()
+        self.page.mouse.up()
+
+
+@pytest.fixture(scope="module")
+def picture(tmp_path_factory):
+    """Give a small picture."""
+    from PIL import Image
+
+    path = tmp_path_factory.mktemp("pictures") / "grey.png"
+    Image.new("RGB", (64, 48), (90, 120, 150)).save(path)
+    return str(path)
+
+
+@pytest.fixture
+def new_pictures(fiftyone, new_dataset, picture):
+    """Give a function that makes datasets of real pictures."""
+
+    def make(n=40, n_labels=3):
+        rng = np.random.default_rng(0)
+        names = [*NAMES, *(f"label {i}" for i in range(n_labels - 3))]
+        chance = 1 / (1 + np.arange(len(names)))
+        samples = [
+            fiftyone.Sample(
+                filepath=picture,
+                tags=["mine"],
+                gt=boxes(fiftyone, *rng.choice(names, size=rng.integers(0, 6), p=chance / chance.sum()).tolist()),
+            )
+            for _ in range(n)
+        ]
+        dataset = new_dataset(samples)
+        dataset.persistent = True
+        return dataset
+
+    return make
+
+
+@pytest.fixture
+def open_app(browser, app_address, tmp_path):
+    """Give a context manager that opens a dataset in a fresh browser profile; a failure leaves a screenshot."""
+
+    @contextmanager
+    def opened(dataset, *, width=1500, height=1000, light=False):
+        context = browser.new_context(viewport={"width": width, "height": height})
+        # No advertisement in the way, and the theme that the user chose.
+        settings = {"fiftyone-enterprise-tooltip-seen": "true", "mui-mode": "light" if light else "dark"}
+        for name, value in settings.items():
+            context.add_init_script(f"localStorage.setItem({name!r}, {value!r})")
+        page = context.new_page()
+        try:
+            yield App(page, app_address, dataset)
+        except BaseException:
+            page.screenshot(path=tmp_path / "failure.png")
+            raise
+        finally:
+            context.close()
+
+    return opened
+
+
+def subset_tags(dataset):
+    """Give the tags of the subsets, freshly read."""
+    dataset.reload()
+    return {tag: n for tag, n in dataset.count_sample_tags().items() if tag != "mine"}
+
+
+def test_split(open_app, new_pictures):
+    """Button, form, Execute: the result is shown, the samples are tagged, the sidebar knows the tags."""
+    dataset = new_pictures()
+    with open_app(dataset) as app:
+        form = app.open_form()
+        app.see(form.get_by_text("40 samples with 3 labels"))
+        output = app.execute()
+        app.see(output.get_by_text("exactly the sizes asked for"))
+        for text in ("Sizes", "Random split", "Best possible", "train", "80.0 %"):
+            app.see(output.get_by_text(text, exact=True))
+        assert subset_tags(dataset) == {"train": 32, "val": 4, "test": 4}
+        app.button("Done").click()
+        app.page.locator("[data-cy=sidebar-field-arrow-enabled-tags]").click()
+        app.page.locator("[data-cy=selector-sidebar-search-tags]").click()
+        app.see(app.page.get_by_text("val", exact=True)).first.click()
+        app.see(app.page.get_by_text(re.compile(r"^\s*4\s+samples$")))
+        assert app.alerts == []
+
+
+def test_invalid_ratios(open_app, new_pictures):
+    """While the ratios do not sum to 1 the form says so and cannot be sent; corrected, it can."""
+    from playwright.sync_api import expect
+
+    dataset = new_pictures()
+    with open_app(dataset) as app:
+        form = app.open_form()
+        train = form.locator("input[type=number]").first
+        train.fill("0.9")
+        app.see(form.get_by_text(re.compile(r"sum to 1\.1, not to 1")))
+        expect(app.button("Execute")).to_be_disabled(timeout=PATIENCE)
+        train.fill("0.8")
+        app.see(form.get_by_text("will be split: train 32, val 4, test 4"))
+        expect(app.button("Execute")).to_be_enabled(timeout=PATIENCE)
+    assert subset_tags(dataset) == {}
+
+
+def test_error_during_the_run(open_app, new_pictures):
+    """What only the run can find out is shown as a sentence, and nothing is changed."""
+    dataset = new_pictures()
+    dataset.limit(1).tag_samples(["train", "val"])
+    with open_app(dataset) as app:
+        form = app.open_form()
+        form.get_by_text("Keep what is already in a subset").click()
+        app.page.wait_for_timeout(1500)
+        output = app.execute()
+        app.see(output.get_by_text(re.compile("is already in train and val, so it cannot be kept")))
+        app.see(app.page.get_by_role("alert").get_by_text(re.compile("cannot be kept")))
+    assert subset_tags(dataset) == {"train": 1, "val": 1}
+
+
+def test_cancel(open_app, new_pictures):
+    """The progress shows a way to cancel, which leaves the dataset as it was."""
+    dataset = new_pictures(n=1500, n_labels=60)
+    with open_app(dataset) as app:
+        form = app.open_form()
+        form.get_by_text("Normal", exact=True).click()
+        app.page.get_by_role("option", name=re.compile("Thorough")).click()
+        app.page.wait_for_timeout(1500)
+        output = app.execute()
+        app.see(output.get_by_text(re.compile(r"^\d+%$")))
+        app.button("Cancel", output).click()
+        app.see(output.get_by_text("Cancelled. The dataset is as it was."))
+    assert subset_tags(dataset) == {}
+    assert dataset.list_runs() == []
+
+
+def test_panel_apply_and_undo(open_app, new_pictures):
+    """A point of the front is clicked and applied, which re-tags the samples; undo brings the tags back."""
+    dataset = new_pictures()
+    split = split_with_front(dataset)
+    before = dataset.values("tags")
+    wanted = split.pick(2)
+    with open_app(dataset) as app:
+        panel = app.open_panel()
+        app.click_point(panel, plot=1, index=2)
+        app.see(panel.get_by_text("In use", exact=True))
+        app.button("Apply this split", panel).click()
+        app.see(app.page.get_by_role("alert").get_by_text("Applied: train 20, test 20"))
+        app.see(panel.get_by_text(re.compile("^2: train 20, test 20")))
+        dataset.reload()
+        for name in wanted.names:
+            assert set(dataset.match_tags(name).values("id")) == set(wanted.ids(name))
+        form = app.run_operator("EvoSplit: undo")
+        app.see(form.get_by_text("Takes back the split"))
+        app.execute()
+        app.see(app.page.get_by_text("40 samples are as they were"))
+        app.button("Close").click()
+        app.see(panel.get_by_text(re.compile("^1: train 20, test 20")))
+        assert app.alerts == []
+    dataset.reload()
+    assert dataset.values("tags") == before
+
+
+def test_panel_bar_filters(open_app, new_pictures):
+    """A click on a bar filters the grid to its samples; names with markup are shown as they are."""
+    dataset = new_pictures()
+    split = split_with_front(dataset)
+    rarest = split.report().labels[0]
+    assert rarest.label == NAMES[2]
+    with open_app(dataset) as app:
+        panel = app.open_panel()
+        app.see(panel.locator(".ytick").get_by_text(re.compile(re.escape("<script>alert(1)</script>"))))
+        app.see(panel.locator("td").get_by_text("<script>alert(1)</script>"))
+        app.click_point(panel, plot=0, index=0)
+        app.see(app.page.get_by_text(re.compile(rf"^\s*{rarest.images[0]}\s+samples?$")))
+        assert app.alerts == []
+
+
+def test_panel_offers_to_split(open_app, new_pictures):
+    """Without a split the panel opens the form, and shows the split that was made."""
+    dataset = new_pictures()
+    with open_app(dataset) as app:
+        option = app.page.locator("[data-cy=new-panel-option-evosplit_panel]")
+        app.page.locator("[data-cy=new-panel-btn]").first.click()
+        option.click()
+        panel = app.page.locator(PANEL)
+        app.button("Split it with EvoSplit", panel).click()
+        app.see(app.page.locator(PROMPT).get_by_text("will be split"))
+        output = app.execute()
+        app.see(output.get_by_text("exactly the sizes asked for"))
+        app.button("Done").click()
+        app.see(panel.get_by_text("Label distribution"))
+
+
+def test_result_opens_the_panel(open_app, new_pictures):
+    """The button below the result opens the panel."""
+    dataset = new_pictures()
+    with open_app(dataset) as app:
+        app.open_form()
+        output = app.execute()
+        app.button("Open the EvoSplit panel", output).click()
+        app.button("Done").click()
+        app.see(app.page.locator(PANEL).get_by_text("Label distribution"))
+
+
+@pytest.mark.parametrize("light", [False, True], ids=["dark", "light"])
+@pytest.mark.parametrize("width", [1500, 900])
+def test_nothing_is_clipped(open_app, new_pictures, light, width):
+    """In wide and narrow windows, dark and light, tables and plots end inside the panel."""
+    dataset = new_pictures(n=60, n_labels=30)
+    split_with_front(dataset, ratios=(0.6, 0.2, 0.2))
+    with open_app(dataset, width=width, light=light) as app:
+        panel = app.open_panel()
+        app.see(panel.locator(".js-plotly-plot .xtick"))
+        app.page.wait_for_timeout(1000)
+        frame = panel.bounding_box()
+        for inside in ("table", ".js-plotly-plot .main-svg", ".xtick text", ".ytick text", "button"):
+            found = [part for part in panel.locator(inside).all() if part.is_visible()]
+            assert found
+            for part in found:
+                place = part.bounding_box()
+                assert place["x"] >= frame["x"] - 1, inside
+                assert place["x"] + place["width"] <= frame["x"] + frame["width"] + 1, inside
+        for text in ("p", "td", ".xtick text", ".ytick text"):
+            assert app.page.evaluate(CONTRAST, [PANEL, text]) > 3, text

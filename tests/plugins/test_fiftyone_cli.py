@@ -1,0 +1,147 @@
+"""`evosplit fiftyone`: the same from the shell."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from fiftyone_samples import pictures
+
+from evosplit_plugins.cli import main
+
+FAST = ("--effort", "fast", "--json")
+
+
+@pytest.fixture
+def dataset(fiftyone, new_dataset):
+    """Give a dataset of 40 pictures."""
+    return new_dataset(pictures(fiftyone, 40))
+
+
+@pytest.fixture
+def run(capsys):
+    """Give a function that runs a command and gives its JSON."""
+
+    def call(*words):
+        assert main(["fiftyone", *map(str, words)]) == 0
+        return json.loads(capsys.readouterr().out)
+
+    return call
+
+
+@pytest.fixture
+def refused(capsys):
+    """Give a function that runs a command which must fail, and gives the line on stderr."""
+
+    def call(*words):
+        assert main(["fiftyone", *map(str, words)]) == 2
+        lines = capsys.readouterr().err.splitlines()
+        assert len(lines) == 1
+        return lines[0]
+
+    return call
+
+
+def tags(dataset):
+    """Give the tags of the subsets."""
+    dataset.reload()
+    return {tag: n for tag, n in dataset.count_sample_tags().items() if tag != "mine"}
+
+
+def test_split_and_undo(dataset, run):
+    """Split tags the samples and reports, undo takes it back."""
+    report = run("split", dataset.name, "--ratios", "8:1:1", *FAST)
+    assert report["sizes"] == {"train": 32, "val": 4, "test": 4} == tags(dataset)
+    assert report["settings"]["effort"] == "fast"
+    assert run("undo", dataset.name, "--json")["samples"] == 40
+    assert tags(dataset) == {}
+
+
+def test_split_options(dataset, run):
+    """Subsets, folds, fields, label fields and keeping work as in Python."""
+    run("split", dataset.name, "-s", "a:30", "-s", "b:10", "-l", "gt", *FAST)
+    assert tags(dataset) == {"a": 30, "b": 10}
+    run("split", dataset.name, "--folds", "4", "--field", "fold", *FAST)
+    assert dataset.count_values("fold") == {f"fold{i}": 10 for i in range(4)}
+
+
+def test_keep(dataset, run):
+    """--keep leaves what is in a subset."""
+    kept = dataset.limit(5).values("id")
+    dataset.select(kept).tag_samples("test")
+    run("split", dataset.name, "--ratios", "3:1", "--keep", *FAST)
+    assert tags(dataset) == {"train": 30, "test": 10}
+    assert set(kept) <= set(dataset.match_tags("test").values("id"))
+
+
+def test_saved_view(dataset, run):
+    """A saved view is split by its name."""
+    dataset.save_view("first", dataset.limit(20))
+    run("split", dataset.name, "--view", "first", "-s", "a:0.5", "-s", "b:0.5", *FAST)
+    assert tags(dataset) == {"a": 10, "b": 10}
+
+
+def test_manifest_and_apply(dataset, run, tmp_path):
+    """A manifest written by split is replayed by apply."""
+    path = tmp_path / "split.json"
+    run("split", dataset.name, "--ratios", "1:1", "--manifest", path, *FAST)
+    before = dataset.values("tags")
+    run("undo", dataset.name, "--json")
+    assert run("apply", path, dataset.name, "--json")["sizes"] == {"train": 20, "test": 20}
+    dataset.reload()
+    assert dataset.values("tags") == before
+
+
+def test_audit(dataset, run):
+    """Audit measures tags that somebody else wrote."""
+    dataset.limit(20).tag_samples("old")
+    dataset.skip(20).tag_samples("new")
+    assert run("audit", dataset.name, "-t", "old", "-t", "new", "--json")["sizes"] == {"old": 20, "new": 20}
+
+
+def test_readable_output(dataset, capsys):
+    """Without --json a person reads sizes and where they were written."""
+    assert main(["fiftyone", "split", dataset.name, "--ratios", "8:1:1", "--effort", "fast"]) == 0
+    out = capsys.readouterr().out
+    assert "train" in out
+    assert "written as: tags" in out
+    assert main(["fiftyone", "undo", dataset.name]) == 0
+    assert "40 samples are as they were" in capsys.readouterr().out
+
+
+def test_install(fiftyone, run, tmp_path):
+    """Install links the plugin."""
+    home = run("install", "--plugins-dir", tmp_path, "--json")["plugin"]
+    assert (tmp_path / "@evosplit" / "evosplit" / "fiftyone.yml").is_file()
+    assert home == str(tmp_path / "@evosplit" / "evosplit")
+
+
+def test_demo(fiftyone, run, tmp_path, monkeypatch):
+    """The demo draws, loads, splits and links; only the App is left to open."""
+    monkeypatch.setenv("FIFTYONE_PLUGINS_DIR", "")
+    report = run("demo", "-o", tmp_path / "demo", "--images", "30", "--no-app", "--json")
+    dataset = fiftyone.load_dataset("evosplit-demo")
+    assert tags(dataset) == report["sizes"] == {"train": 24, "val": 3, "test": 3}
+    assert (tmp_path / "demo" / "plugins" / "@evosplit" / "evosplit" / "fiftyone.yml").is_file()
+    dataset.delete()
+
+
+@pytest.mark.parametrize(
+    ("words", "match"),
+    [
+        (("split", "no such dataset", "--ratios", "8:1:1"), "there is no dataset 'no such dataset'"),
+        (("undo", "no such dataset"), "there is no dataset"),
+        (("split", "{}", "--view", "nope", "--ratios", "8:1:1"), "has no saved view 'nope'"),
+        (("split", "{}", "-s", "a:0.5", "-s", "b:0.6"), "sum to 1.1"),
+        (("split", "{}"), "nothing says how to split"),
+        (("split", "{}", "--ratios", "8:1:1", "--field", "gt"), "cannot hold subset names"),
+        (("split", "{}", "--ratios", "8:1:1", "--manifest", "/no/such/dir/x.json"), "does not exist"),
+        (("split", "{}", "--ratios", "8:1:1", "-l", "nope"), "'nope' is no label field"),
+        (("undo", "{}"), "no split by EvoSplit is recorded"),
+        (("apply", "/no/split.json", "{}"), "cannot read the manifest"),
+    ],
+)
+def test_mistakes(dataset, refused, words, match):
+    """A mistake is one line and exit code 2, and nothing is written."""
+    assert match in refused(*(word.format(dataset.name) if word == "{}" else word for word in words))
+    assert tags(dataset) == {}

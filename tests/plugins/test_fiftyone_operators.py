@@ -1,0 +1,591 @@
+"""The operators and the panel without a browser: forms, execution, delegation, figures."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from fiftyone_samples import NAMES, boxes, grouped, pictures, split_with_front
+from fiftyone_session import stop_process
+
+import evosplit
+from evosplit import LabelCounts
+
+PLUGIN = "@evosplit/evosplit"
+PARAMS = {"effort": "fast"}
+PANEL = f"{PLUGIN}/evosplit_panel"
+
+
+@pytest.fixture(scope="module")
+def foo(fiftyone):
+    """Give FiftyOne's operators."""
+    import fiftyone.operators as foo
+
+    return foo
+
+
+@pytest.fixture
+def dataset(fiftyone, new_dataset):
+    """Give a dataset of 40 pictures."""
+    return new_dataset(pictures(fiftyone, 40))
+
+
+def operator(foo, name):
+    """Give an operator of the plugin."""
+    return foo.get_operator(f"{PLUGIN}/{name}")
+
+
+def context(dataset, params=None, **request):
+    """Make the context that the App would send."""
+    from fiftyone.operators.executor import ExecutionContext, Executor
+
+    asked = {"dataset_name": dataset.name, "params": params or {}, "prompt_id": None, **request}
+    return ExecutionContext(asked, executor=Executor())
+
+
+def form(foo, dataset, params=None, name="evosplit", **request):
+    """Resolve a form and give its properties as JSON."""
+    resolved = operator(foo, name).resolve_type(context(dataset, params, **request), "inputs")
+    return resolved.to_json()["type"]["properties"]
+
+
+def shown(properties, name):
+    """Give the text that a notice or an error shows."""
+    return properties[name]["view"]["label"]
+
+
+class TestRegistration:
+    """What FiftyOne finds."""
+
+    def test_loads_without_errors(self, fiftyone):
+        """Everything that fiftyone.yml lists is registered, and nothing failed silently."""
+        from fiftyone.plugins.context import build_plugin_contexts
+
+        found = next(context for context in build_plugin_contexts() if context.name == PLUGIN)
+        assert found.errors == []
+        definition = found.plugin_definition
+        wanted = {*definition.operators, *definition._metadata["panels"]}
+        assert {instance.name for instance in found.instances} == wanted
+
+    def test_definition_is_that_of_the_code(self, fiftyone):
+        """fiftyone.yml at the root says what the code says, with the entry of a downloaded plugin."""
+        import yaml
+
+        from evosplit_plugins.fiftyone_plugin.install import plugin_definition
+
+        root = Path(__file__).resolve().parents[2]
+        written = yaml.safe_load((root / "fiftyone.yml").read_text())
+        entry = written.pop("py_entry")
+        assert written == plugin_definition()
+        assert (root / entry).is_file()
+
+    def test_requirements_cover_the_engine(self):
+        """requirements.txt names what the package depends on, all but what only the terminal needs."""
+        root = Path(__file__).resolve().parents[2]
+        lines = (root / "requirements.txt").read_text().split()
+        project = (root / "pyproject.toml").read_text().split("dependencies = [")[1].split("]")[0]
+        wanted = [line.split('"')[1] for line in project.splitlines() if '"' in line and "rich" not in line]
+        assert lines == wanted
+
+    def test_button_above_the_grid(self, foo, dataset):
+        """The toolbar shows the button, which opens the form."""
+        placement = operator(foo, "evosplit").resolve_placement(context(dataset)).to_json()
+        assert placement["place"] == "samples-grid-secondary-actions"
+        assert placement["view"]["prompt"] is True
+
+
+class TestForm:
+    """What the user fills in."""
+
+    def test_defaults(self, foo, fiftyone, new_dataset):
+        """The likely field is chosen, what will be split is said before running, nothing is invalid."""
+        samples = pictures(fiftyone, 40, predictions=boxes(fiftyone, "x"))
+        properties = form(foo, new_dataset(samples))
+        assert properties["label_field"]["default"] == ["gt"]
+        choices = [choice["value"] for choice in properties["label_field"]["view"]["choices"]]
+        assert choices == ["predictions", "gt"] or choices == ["gt", "predictions"]
+        n = sum(len(sample.gt.detections) for sample in samples)
+        assert shown(properties, "preview") == (
+            f"40 samples with 3 labels and {n} instances will be split: train 32, val 4, test 4"
+        )
+        assert not any(prop["invalid"] for prop in properties.values())
+
+    @pytest.mark.parametrize(
+        ("params", "match"),
+        [
+            ({"train_val_test": {"train": 0.8, "val": 0.1, "test": 0.2}}, "sum to 1.1, not to 1"),
+            ({"train_val_test": {"train": 1.1, "val": -0.1, "test": 0}}, "'val' is -0.1"),
+            ({"train_val_test": {"train": None, "val": 0.1, "test": 0.1}}, "'train' is empty"),
+            ({"train_val_test": {"train": 0.9, "val": 0.1}}, "'test' is empty"),
+            ({"train_val_test": {"train": 0.998, "val": 0.001, "test": 0.001}}, "no sample out of 40"),
+            ({"subsets": "custom", "custom": "train"}, "'train' needs a name and a ratio"),
+            ({"subsets": "custom", "custom": "a: x, b: 0.5"}, "'a' is 'x'; give a number"),
+            ({"subsets": "custom", "custom": "a: 0.5, a: 0.5"}, "'a' is named twice"),
+            ({"subsets": "custom", "custom": "a: 30, b: 20"}, "sum to 50, but there are 40 samples"),
+            ({"subsets": "custom", "custom": ""}, "No subset is named"),
+            ({"subsets": "folds", "folds": 1}, "1 folds make no split; give at least 2"),
+            ({"subsets": "folds", "folds": 41}, "41 folds for 40 samples"),
+            ({"write": "field", "field": "gt"}, "'gt' .* cannot hold"),
+        ],
+    )
+    def test_mistakes_are_shown(self, foo, dataset, params, match):
+        """What is wrong is said in a sentence while typing, and keeps the form from being executed."""
+        properties = form(foo, dataset, params)
+        error = properties["request_error"]
+        assert error["invalid"]
+        assert "preview" not in properties
+        assert re.search(match, shown(properties, "request_error"))
+
+    @pytest.mark.parametrize(
+        ("params", "sizes"),
+        [
+            ({"subsets": "train_test"}, "train 32, test 8"),
+            ({"subsets": "custom", "custom": "a: 0.5, held out: 0.5"}, "a 20, held out 20"),
+            ({"subsets": "custom", "custom": "a 39, b 1"}, "a 39, b 1"),
+            ({"subsets": "folds"}, "fold0 8, fold1 8, fold2 8, fold3 8, fold4 8"),
+        ],
+    )
+    def test_sizes_are_shown(self, foo, dataset, params, sizes):
+        """The exact sizes are said before running."""
+        assert shown(form(foo, dataset, params), "preview").endswith(f"will be split: {sizes}")
+
+    def test_view_and_selection(self, foo, dataset):
+        """The current view and the selection are offered, and counted."""
+        view = dataset.limit(30)
+        selected = dataset.values("id")[:10]
+        request = {"view": view._serialize(), "selected": selected}
+        offered = form(foo, dataset, **request)["view_target"]
+        values = [choice["value"] for choice in offered["view"]["choices"]]
+        assert {"DATASET", "CURRENT_VIEW", "SELECTED_SAMPLES"} <= set(values)
+        for target, n in (("DATASET", 40), ("CURRENT_VIEW", 30), ("SELECTED_SAMPLES", 10)):
+            params = {"view_target": target, "subsets": "train_test"}
+            assert shown(form(foo, dataset, params, **request), "preview").startswith(f"{n} samples")
+
+    def test_groups_are_counted_as_units(self, foo, fiftyone, new_dataset):
+        """A grouped dataset says how many groups there are."""
+        properties = form(foo, grouped(fiftyone, new_dataset, 10), {"label_field": ["gt"]})
+        assert shown(properties, "preview").startswith("10 groups with 2 labels and 30 instances")
+
+    def test_patches_are_counted_as_samples(self, foo, dataset):
+        """A patches view says how many samples it covers."""
+        patches = dataset.to_patches("gt")
+        n = len(set(patches.values("sample_id")))
+        properties = form(foo, dataset, {"subsets": "train_test"}, view=patches._serialize())
+        assert shown(properties, "preview").startswith(f"{n} samples with 3 labels and {len(patches)} instances")
+
+    def test_no_labels(self, foo, fiftyone, new_dataset):
+        """A dataset without labels says so instead of showing an empty form."""
+        properties = form(foo, new_dataset([fiftyone.Sample(filepath="/a.jpg")]))
+        assert properties["labels_error"]["invalid"]
+
+    def test_earlier_tags_are_named(self, foo, dataset):
+        """The tags that a new split would replace are named."""
+        evosplit_plugin().evosplit_fiftyone(dataset, folds=2, **PARAMS)
+        choices = form(foo, dataset)["existing"]["view"]["choices"]
+        assert "(fold0, fold1)" in choices[0]["description"]
+
+    def test_counted_once_per_prompt(self, foo, dataset, monkeypatch):
+        """While the user types, the database is not asked again and again."""
+        from evosplit_plugins.fiftyone_plugin import labels
+
+        asked = []
+        real = labels.overview
+        monkeypatch.setattr(labels, "overview", lambda *args: asked.append(1) or real(*args))
+        for text in ("a", "a:", "a: 0.5, b: 0.5"):
+            form(foo, dataset, {"subsets": "custom", "custom": text}, prompt_id="p1")
+        assert len(asked) == 1
+
+
+def evosplit_plugin():
+    """Give the verbs of the door."""
+    from evosplit_plugins import fiftyone_plugin
+
+    return fiftyone_plugin
+
+
+class TestExecute:
+    """What the operators do."""
+
+    def test_from_python(self, foo, dataset):
+        """Executed from Python, the operator returns sizes, measures and what a random split would give."""
+        result = foo.execute_operator(f"{PLUGIN}/evosplit", {"dataset": dataset, "params": PARAMS}).result
+        assert result["sizes"] == {"train": 32, "val": 4, "test": 4}
+        assert dataset.count_sample_tags() == {"mine": 40, "train": 32, "val": 4, "test": 4}
+        assert result["measures"]["ld"] <= result["random"]["ld"]
+        assert result["run_key"] in dataset.list_runs()
+        json.dumps(result)
+
+    def test_options(self, foo, dataset):
+        """Ratios, fields, folds and view reach the split."""
+        view = dataset.limit(20)
+        params = {"ratios": {"a": 0.5, "b": 0.5}, "write": "field", "field": "part", "seed": 3, **PARAMS}
+        foo.execute_operator(f"{PLUGIN}/evosplit", {"view": view, "params": params})
+        assert dataset.count_values("part") == {None: 20, "a": 10, "b": 10}
+        foo.execute_operator(f"{PLUGIN}/evosplit", {"dataset": dataset, "params": {"folds": 4, **PARAMS}})
+        assert dataset.count_sample_tags() == {"mine": 40, **{f"fold{i}": 10 for i in range(4)}}
+
+    def test_error_from_python(self, foo, dataset):
+        """A mistake raises in Python, with its sentence."""
+        with pytest.raises(Exception, match=r"sum to 0\.9"):
+            foo.execute_operator(f"{PLUGIN}/evosplit", {"dataset": dataset, "params": {"ratios": {"a": 0.5, "b": 0.4}}})
+        assert dataset.count_sample_tags() == {"mine": 40}
+
+    @pytest.mark.parametrize("params", [{"write": "stone"}, {"existing": "burn"}, {"subsets": "many"}])
+    def test_unknown_choice(self, foo, dataset, params):
+        """A choice that does not exist is refused."""
+        with pytest.raises(Exception, match=r"(?i)choose|enum"):
+            foo.execute_operator(f"{PLUGIN}/evosplit", {"dataset": dataset, "params": params})
+
+    def test_call(self, foo, dataset):
+        """The operator can be called like the function, and returns the same split."""
+        split = operator(foo, "evosplit")(dataset, (0.5, 0.5), label_field="gt", **PARAMS)
+        assert split.sizes == (20, 20)
+        assert dataset.count_sample_tags() == {"mine": 40, "train": 20, "test": 20}
+
+    def test_stream(self, foo, dataset):
+        """For the App, progress and a way to cancel come first, tags and result at the end."""
+        ctx = context(dataset, PARAMS, spaces={})
+        messages = list(operator(foo, "evosplit").execute(ctx))
+        names = [message.body.operator_uri for message in messages]
+        assert names[-2:] == ["reload_dataset", "show_output"]
+        results = messages[-1].body.params["results"]
+        assert results["sizes"] == {"train": 32, "val": 4, "test": 4}
+        first = messages[0].body.params
+        assert first["outputs"]["type"]["properties"]["cancel"]["view"]["label"] == "Cancel"
+        assert dataset.count_sample_tags()["train"] == 32
+
+    def test_stream_error(self, foo, dataset):
+        """An error during the run is shown as a sentence and as a notification, and changes nothing."""
+        params = {"label_field": ["gone"], **PARAMS}
+        messages = list(operator(foo, "evosplit").execute(context(dataset, params, spaces={})))
+        *_, output, notice = messages
+        assert notice.body.operator_uri == "notify"
+        assert notice.body.params["message"].startswith("'gone' is no label field")
+        assert output.body.params["outputs"]["type"]["properties"]["message"]["view"]["name"] == "Error"
+        assert dataset.count_sample_tags() == {"mine": 40}
+
+    def test_stream_unexpected_error(self, foo, dataset, monkeypatch):
+        """Even a bug is shown, with the state of the dataset."""
+        from evosplit_plugins.fiftyone_plugin import door
+
+        def broken(*args, **options):
+            raise RuntimeError("no such luck")
+
+        monkeypatch.setattr(door, "make_split", broken)
+        messages = list(operator(foo, "evosplit").execute(context(dataset, PARAMS, spaces={})))
+        assert "no such luck. The dataset is as it was" in messages[-1].body.params["message"]
+
+    def test_leaving_stops_the_search(self, foo, dataset):
+        """Closing the page during the search writes nothing and ends the search."""
+        stream = operator(foo, "evosplit").execute(context(dataset, {"search": {"effort": "thorough"}}, spaces={}))
+        next(stream)
+        running = [thread for thread in threading.enumerate() if thread.name.startswith("evosplit-")]
+        stream.close()
+        for thread in running:
+            thread.join(timeout=60)
+            assert not thread.is_alive()
+        assert dataset.count_sample_tags() == {"mine": 40}
+        assert dataset.list_runs() == []
+
+    def test_cancel(self, foo, dataset):
+        """The cancel operator ends the search, and the dataset is as it was."""
+        stream = operator(foo, "evosplit").execute(context(dataset, {"search": {"effort": "thorough"}}, spaces={}))
+        button = next(stream).body.params["outputs"]["type"]["properties"]["cancel"]["view"]
+        result = foo.execute_operator(f"{PLUGIN}/cancel_split", {"params": button["params"]}).result
+        assert result == {"cancelled": True}
+        last = list(stream)[-1].body.params["outputs"]["type"]["properties"]["message"]["view"]["label"]
+        assert last == "Cancelled. The dataset is as it was."
+        assert dataset.count_sample_tags() == {"mine": 40}
+        again = foo.execute_operator(f"{PLUGIN}/cancel_split", {"params": button["params"]}).result
+        assert again == {"cancelled": False}
+
+    def test_delegated(self, foo, dataset):
+        """A delegated run tags the samples, tells its progress and keeps its result."""
+        from fiftyone.operators.delegated import DelegatedOperationService
+
+        queued = operator(foo, "evosplit")(dataset, (0.5, 0.5), delegate=True, label_field="gt", **PARAMS)
+        assert dataset.count_sample_tags() == {"mine": 40}
+        service = DelegatedOperationService()
+        service.execute_queued_operations(operator=f"{PLUGIN}/evosplit", dataset_name=dataset.name)
+        done = service.get(queued.result["id"])
+        assert done.run_state == "completed", done.result.error
+        assert done.status.progress > 0
+        assert done.result.result["sizes"] == {"train": 20, "test": 20}
+        assert dataset.count_sample_tags() == {"mine": 40, "train": 20, "test": 20}
+        schema = done.metadata["outputs_schema"]["type"]["properties"]
+        assert {"size_rows", "measure_rows", "open_panel"} <= set(schema)
+
+    def test_delegated_launch(self, foo, dataset):
+        """The worker that `fiftyone delegated launch` starts picks the run up and completes it."""
+        from fiftyone.operators.delegated import DelegatedOperationService
+
+        queued = operator(foo, "evosplit")(dataset, (0.5, 0.5), delegate=True, **PARAMS)
+        command = "from fiftyone.core.cli import main; main()"
+        worker = subprocess.Popen(
+            [sys.executable, "-c", command, "delegated", "launch"],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        try:
+            service = DelegatedOperationService()
+            deadline = time.monotonic() + 180
+            while service.get(queued.result["id"]).run_state not in ("completed", "failed"):
+                assert time.monotonic() < deadline
+                assert worker.poll() is None
+                time.sleep(0.5)
+        finally:
+            stop_process(worker)
+        done = service.get(queued.result["id"])
+        assert done.run_state == "completed", done.result.error
+        dataset.reload()
+        assert dataset.count_sample_tags() == {"mine": 40, "train": 20, "test": 20}
+
+    def test_delegated_failure(self, foo, dataset):
+        """A delegated run that fails says why."""
+        from fiftyone.operators.delegated import DelegatedOperationService
+
+        queued = operator(foo, "evosplit")(dataset, (0.5, 0.5), delegate=True, effort="extreme")
+        service = DelegatedOperationService()
+        service.execute_queued_operations(operator=f"{PLUGIN}/evosplit", dataset_name=dataset.name)
+        done = service.get(queued.result["id"])
+        assert done.run_state == "failed"
+        assert "effort is 'extreme'" in done.result.error
+
+    def test_undo(self, foo, dataset):
+        """Undo says what it will do, does it, and has nothing to do afterwards."""
+        foo.execute_operator(f"{PLUGIN}/evosplit", {"dataset": dataset, "params": PARAMS})
+        assert "train 32, val 4, test 4" in shown(form(foo, dataset, name="undo_split"), "what")
+        result = foo.execute_operator(f"{PLUGIN}/undo_split", {"dataset": dataset}).result
+        assert "40 samples are as they were" in result["message"]
+        assert dataset.count_sample_tags() == {"mine": 40}
+        assert form(foo, dataset, name="undo_split")["refused"]["invalid"]
+        assert form(foo, dataset, name="save_manifest")["refused"]["invalid"]
+
+    def test_manifest(self, foo, dataset, tmp_path):
+        """A manifest is saved and replayed through the operators."""
+        foo.execute_operator(f"{PLUGIN}/evosplit", {"dataset": dataset, "params": PARAMS})
+        before = dataset.values("tags")
+        path = str(tmp_path / "split.json")
+        assert form(foo, dataset, name="save_manifest")["run_key"]["default"] == "evosplit_1"
+        foo.execute_operator(f"{PLUGIN}/save_manifest", {"dataset": dataset, "params": {"path": path}})
+        operator(foo, "undo_split")(dataset)
+        asked = {"dataset": dataset, "params": {"path": path}}
+        result = foo.execute_operator(f"{PLUGIN}/apply_manifest", asked).result
+        assert result["message"] == "Replayed: train 32, val 4, test 4."
+        assert dataset.values("tags") == before
+        assert operator(foo, "save_manifest")(dataset, path).sizes == (32, 4, 4)
+        assert operator(foo, "apply_manifest")(dataset, path, field="part").sizes == (32, 4, 4)
+        with pytest.raises(Exception, match="no file is given"):
+            foo.execute_operator(f"{PLUGIN}/save_manifest", {"dataset": dataset, "params": {"path": " "}})
+
+
+def panel_call(foo, dataset, method=None, state=None, **params):
+    """Call a method of the panel as the App does; gives the operations that it asks for, by name."""
+    asked = {"panel_id": "p", "panel_state": state or {}, "__method__": method, **params}
+    ctx = context(dataset, asked)
+    foo.get_operator(PANEL).execute(ctx)
+    found = {}
+    for request in ctx.executor._requests:
+        found.setdefault(request.operator_uri, []).append(request.params)
+    return found
+
+
+def panel_schema(operations):
+    """Give what the panel was last drawn with."""
+    return operations["show_panel_output"][-1]["output"]["type"]["properties"]
+
+
+def panel_data(operations):
+    """Give the rows of the panel's tables."""
+    merged = {}
+    for params in operations.get("patch_panel_data", []):
+        merged.update(params["data"])
+    return merged
+
+
+class TestPanel:
+    """What the panel shows and does."""
+
+    def test_nothing_yet(self, foo, dataset):
+        """Without a split the panel offers to make one."""
+        schema = panel_schema(panel_call(foo, dataset, "on_load"))
+        assert "no recorded split" in shown(schema, "empty")
+        asked = panel_call(foo, dataset, "on_start")["prompt_user_for_operation"][0]
+        assert asked["operator_uri"] == f"{PLUGIN}/evosplit"
+
+    def test_shows_the_latest(self, foo, dataset):
+        """Sizes, measures, worst labels, the bars and the front of the latest split are shown."""
+        split = evosplit_plugin().evosplit_fiftyone(dataset, (0.5, 0.5), **PARAMS)
+        operations = panel_call(foo, dataset, "on_load")
+        schema, data = panel_schema(operations), panel_data(operations)
+        assert [line["samples"] for line in data["sizes"]] == ["20", "20"]
+        assert data["measures"][0]["measure"] == "LD: images with a label"
+        assert {line["label"] for line in data["worst"]} == set(NAMES)
+        assert len(schema["front"]["view"]["data"][0]["x"]) == len(split.front)
+        bars = schema["labels"]["view"]["data"]
+        assert [trace["name"] for trace in bars] == ["train", "test"]
+
+    def test_point_and_apply(self, foo, dataset):
+        """A clicked point is shown beside the one in use; applying it re-tags and can be undone."""
+        split, other = split_with_front(dataset), 2
+        tags = dataset.values("tags")
+        clicked = panel_call(foo, dataset, "on_point", idx=other)
+        assert clicked["patch_panel_state"][0]["state"] == {"point": other}
+        operations = panel_call(foo, dataset, "on_apply", state={"point": other})
+        assert "reload_dataset" in operations
+        wanted = split.pick(other)
+        for name in wanted.names:
+            assert set(dataset.match_tags(name).values("id")) == set(wanted.ids(name))
+        evosplit_plugin().undo_split(dataset)
+        assert dataset.values("tags") == tags
+
+    def test_point_is_compared(self, foo, dataset):
+        """The measures of a selected point stand beside those of the split in use."""
+        split_with_front(dataset)
+        operations = panel_call(foo, dataset, "render", state={"point": 2})
+        measures = panel_data(operations)["measures"]
+        assert {"split", "applied"} <= set(measures[0])
+        assert panel_schema(operations)["apply"]["view"]["disabled"] is False
+        assert panel_schema(panel_call(foo, dataset, "render"))["apply"]["view"]["disabled"] is True
+
+    @pytest.mark.parametrize("field", [None, "part"])
+    def test_bar_filters_the_view(self, foo, fiftyone, dataset, field):
+        """A click on a bar shows the samples of that label in that subset."""
+        from fiftyone import ViewField as F
+
+        split = evosplit_plugin().evosplit_fiftyone(dataset, (0.5, 0.5), field=field, **PARAMS)
+        label = split.report().labels[0].label
+        operations = panel_call(foo, dataset, "on_bar", trace_idx=1, idx=0)
+        view = fiftyone.DatasetView._build(dataset, operations["set_view"][0]["view"])
+        carriers = dataset.match(F("gt.detections.label").contains(label)).values("id")
+        assert set(view.values("id")) == set(split.ids("test")) & set(carriers)
+
+    def test_bar_of_another_point(self, foo, fiftyone, dataset):
+        """For a trade-off that is not in use, the bar shows the samples that it would hold."""
+        from fiftyone import ViewField as F
+
+        split, other = split_with_front(dataset), 3
+        picked = split.pick(other)
+        label = picked.report().labels[0].label
+        operations = panel_call(foo, dataset, "on_bar", state={"point": other}, trace_idx=0, idx=0)
+        view = fiftyone.DatasetView._build(dataset, operations["set_view"][0]["view"])
+        carriers = dataset.match(F("gt.detections.label").contains(label)).values("id")
+        assert set(view.values("id")) == set(picked.ids("train")) & set(carriers)
+
+    def test_bar_of_groups(self, foo, fiftyone, new_dataset):
+        """In a grouped dataset the bar shows the groups, whichever slice carries the label."""
+        dataset = grouped(fiftyone, new_dataset, 8)
+        split = evosplit_plugin().evosplit_fiftyone(dataset, (0.5, 0.5), label_field="gt", **PARAMS)
+        operations = panel_call(foo, dataset, "on_bar", trace_idx=1, idx=1)
+        view = fiftyone.DatasetView._build(dataset, operations["set_view"][0]["view"])
+        assert set(view.values("group.id")) == set(split.ids("test"))
+
+    def test_bar_of_several_fields(self, foo, fiftyone, new_dataset):
+        """With several fields the bar filters on the field of its label."""
+        samples = pictures(fiftyone, 20, kind=fiftyone.Classification(label="cat"))
+        dataset = new_dataset(samples)
+        split = evosplit_plugin().evosplit_fiftyone(dataset, (0.5, 0.5), label_field=["gt", "kind"], **PARAMS)
+        labels = [line.label for line in split.report().labels]
+        operations = panel_call(foo, dataset, "on_bar", trace_idx=0, idx=labels.index("kind/cat"))
+        view = fiftyone.DatasetView._build(dataset, operations["set_view"][0]["view"])
+        assert len(view) == 10
+
+    def test_other_runs(self, foo, dataset):
+        """An earlier split can be looked at."""
+        evosplit_plugin().evosplit_fiftyone(dataset, (0.5, 0.5), **PARAMS)
+        evosplit_plugin().evosplit_fiftyone(dataset, folds=4, **PARAMS)
+        latest = panel_data(panel_call(foo, dataset, "on_load"))
+        assert [line["subset"] for line in latest["sizes"]] == ["fold0", "fold1", "fold2", "fold3"]
+        operations = panel_call(foo, dataset, "on_run", value="evosplit_1")
+        assert operations["patch_panel_state"][0]["state"] == {"run": "evosplit_1", "point": None}
+        first = panel_data(panel_call(foo, dataset, "render", state={"run": "evosplit_1"}))
+        assert [line["subset"] for line in first["sizes"]] == ["train", "test"]
+
+    def test_bar_of_an_earlier_split(self, foo, fiftyone, dataset):
+        """The bars of an earlier split show the samples that it held, not those of today's tags."""
+        first = split_with_front(dataset)
+        label = first.report().labels[0].label
+        evosplit_plugin().apply_split(dataset, first.pick(3), label_field="gt")
+        operations = panel_call(foo, dataset, "on_bar", state={"run": "evosplit_1"}, trace_idx=0, idx=0)
+        view = fiftyone.DatasetView._build(dataset, operations["set_view"][0]["view"])
+        column = first.counts.matrix[:, [first.counts.labels.index(label)]].toarray().ravel()
+        carriers = first.sample_ids[column > 0]
+        assert set(view.values("id")) == set(first.ids("train")) & set(carriers)
+
+    def test_apply_after_deletion(self, foo, dataset):
+        """When samples are gone, applying says so and changes nothing."""
+        split_with_front(dataset)
+        dataset.delete_samples([dataset.first().id])
+        tags = dataset.values("tags")
+        operations = panel_call(foo, dataset, "on_apply", state={"point": 2})
+        assert "no longer in dataset" in operations["notify"][0]["message"]
+        assert dataset.values("tags") == tags
+
+    def test_replayed_without_labels(self, foo, dataset, tmp_path):
+        """A split that was replayed without label fields shows its sizes."""
+        counts = LabelCounts([[1]] * 40, ids=dataset.values("id"))
+        evosplit.split(counts, (0.5, 0.5), method="random").save(tmp_path / "split.json")
+        evosplit_plugin().apply_manifest(dataset, tmp_path / "split.json")
+        schema = panel_schema(panel_call(foo, dataset, "on_load"))
+        assert shown(schema, "summary").endswith("train 20, test 20")
+
+
+class TestFigures:
+    """Data for Plotly."""
+
+    @pytest.fixture
+    def report(self):
+        """Give the report of a split with a dangerous, a rare and an absent label."""
+        lists = [["cat"], ["cat", "cat"], ["<b>bold & co</b>"], ["cat"], ["<b>bold & co</b>"], []]
+        counts = LabelCounts.from_lists(lists, labels=["absent", "cat", "<b>bold & co</b>"])
+        return evosplit.split(counts, (0.5, 0.5), **PARAMS).report()
+
+    def test_rarest_first_and_complete(self, fiftyone, report):
+        """Each label that occurs has a bar, the rarest on top, whose parts sum to 100 %."""
+        from evosplit_plugins.fiftyone_plugin.figures import label_figure
+
+        figure = label_figure(report)
+        names = figure["layout"]["yaxis"]["ticktext"]
+        assert names == ["&lt;b&gt;bold &amp; co&lt;/b&gt; (2) ", "cat (4) "]
+        sums = [sum(parts) for parts in zip(*(trace["x"] for trace in figure["data"]), strict=True)]
+        assert sums == pytest.approx([100, 100])
+        assert figure["layout"]["shapes"][0]["x0"] == pytest.approx(50)
+
+    def test_names_are_text(self, fiftyone, report):
+        """No label name reaches Plotly unescaped."""
+        from evosplit_plugins.fiftyone_plugin.figures import label_figure
+
+        assert "<b>" not in json.dumps(label_figure(report))
+
+    def test_many_labels(self, fiftyone):
+        """Many labels are cut at first and shown on demand; long names are shortened, not merged."""
+        from evosplit_plugins.fiftyone_plugin.figures import LABELS_AT_FIRST, label_figure
+
+        lists = [[f"{'x' * 60}{i}"] * 2 for i in range(100)]
+        report = evosplit.split(LabelCounts.from_lists(lists), (0.5, 0.5), method="random").report()
+        few, everything = label_figure(report), label_figure(report, everything=True)
+        assert len(few["data"][0]["x"]) == LABELS_AT_FIRST
+        assert everything["data"][0]["y"] == list(range(100))
+        assert max(map(len, everything["layout"]["yaxis"]["ticktext"])) < 40
+        assert everything["layout"]["height"] > few["layout"]["height"]
+
+    def test_front(self, fiftyone):
+        """The point in use is a star, the selected one is ringed."""
+        import numpy as np
+
+        from evosplit import ParetoFront
+        from evosplit_plugins.fiftyone_plugin.figures import front_figure
+
+        objectives = np.array([[0.1, 0.4], [0.2, 0.2], [0.4, 0.1]])
+        front = ParetoFront(objectives, ("images", "pairs"), np.zeros((3, 4), dtype=int), np.ones(2))
+        marker = front_figure(front, applied=0, selected=2)["data"][0]["marker"]
+        assert marker["symbol"] == ["star", "circle", "circle"]
+        assert marker["line"]["width"] == [0, 0, 3]
+        single = ParetoFront(objectives[:, :1], ("images",), np.zeros((3, 4), dtype=int), np.ones(1))
+        assert front_figure(single, applied=0, selected=0)["data"][0]["y"] == [0.1, 0.2, 0.4]

@@ -1,0 +1,122 @@
+"""The arrows of the architecture: who may import whom, and what a bare import loads."""
+
+from __future__ import annotations
+
+import ast
+import json
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+CORE = ROOT / "core" / "evosplit"
+PLUGINS = ROOT / "evosplit_plugins"
+HOSTS = {
+    "fiftyone",
+    "datasets",
+    "pyarrow",
+    "pycocotools",
+    "msgspec",
+    "sklearn",
+    "pandas",
+    "plotly",
+    "PIL",
+    "rich",
+}
+CORE_FILES = sorted(CORE.rglob("*.py"))
+PLUGIN_FILES = sorted(PLUGINS.rglob("*.py"))
+
+
+def imports(path):
+    """Give the dotted names that a file imports anywhere, also inside functions."""
+    package = path.relative_to(CORE.parent if CORE in path.parents else ROOT).with_suffix("").parts
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level] if node.level else ()
+            module = ".".join([*base, *filter(None, [node.module])])
+            yield from (f"{module}.{alias.name}" for alias in node.names)
+
+
+def roots(path):
+    """Give the top-level packages that a file imports."""
+    return {name.partition(".")[0] for name in imports(path)}
+
+
+def loaded_by(statement):
+    """Run a statement in a fresh process and give the modules it loaded."""
+    code = f"import sys, json; {statement}; print(json.dumps(sorted(sys.modules)))"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120
+    )
+    return set(json.loads(done.stdout))
+
+
+def test_bare_import_is_light():
+    """`import evosplit` loads no host, no adapter, and neither numba nor pymoo."""
+    heavy = {"numba", "pymoo", "joblib", "matplotlib", "evosplit_plugins"} | HOSTS
+    assert not heavy & loaded_by("import evosplit")
+
+
+@pytest.mark.parametrize("module", ["evosplit_plugins", "evosplit_plugins.cli", "evosplit_plugins.demo"])
+def test_plugins_load_hosts_late(module):
+    """The package of the doors and the command line load no host before it is used."""
+    assert not (HOSTS - {"rich"}) & loaded_by(f"import {module}")
+
+
+def test_help_loads_no_host():
+    """Showing the help of the command line loads no host, nor numba or pymoo."""
+    code = "from evosplit_plugins.cli import build_parser; build_parser().format_help()"
+    assert not ((HOSTS - {"rich"}) | {"numba", "pymoo"}) & loaded_by(code)
+
+
+@pytest.mark.parametrize("path", CORE_FILES, ids=lambda path: path.relative_to(CORE).as_posix())
+def test_core_knows_no_host(path):
+    """The engine imports neither a door nor a host, not even inside a function; only the report draws."""
+    allowed = {"plotly"} if path.name == "report.py" else set()
+    assert not roots(path) & ((HOSTS | {"evosplit_plugins"}) - allowed)
+
+
+@pytest.mark.parametrize(("library", "home"), [("pymoo", "methods"), ("numba", "_kernels")])
+def test_libraries_stay_at_home(library, home):
+    """Only `methods` imports pymoo, only `_kernels` imports numba."""
+    users = [path for path in (*CORE_FILES, *PLUGIN_FILES) if library in roots(path)]
+    assert [path for path in users if CORE / home not in path.parents] == []
+
+
+def test_doors_do_not_know_each_other():
+    """COCO, Hugging Face and FiftyOne import nothing from each other, and nothing from the command line."""
+    doors = {"coco", "hf", "fiftyone_plugin"}
+    for path in PLUGIN_FILES:
+        here = path.relative_to(PLUGINS).parts[0]
+        if here == "cli":
+            continue
+        known = {name.split(".")[1] for name in imports(path) if name.startswith("evosplit_plugins.")}
+        if here.removesuffix(".py") in doors:
+            assert not known & (doors - {here.removesuffix(".py")}), path
+        assert "cli" not in known, path
+
+
+def test_wheel_holds_the_two_packages_only(tmp_path):
+    """The wheel has `evosplit` and `evosplit_plugins` at its top, whole and typed, and nothing else."""
+    tree = tmp_path / "tree"
+    tree.mkdir()
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, tree)
+    for name in ("core", "evosplit_plugins", "tests"):
+        shutil.copytree(ROOT / name, tree / name, ignore=shutil.ignore_patterns("__pycache__"))
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", tmp_path]
+    subprocess.run(build, cwd=tree, check=True, timeout=120, capture_output=True)
+    (wheel,) = tmp_path.glob("evosplit_plugins-*.whl")
+    names = zipfile.ZipFile(wheel).namelist()
+    tops = {name.partition("/")[0] for name in names}
+    assert {top for top in tops if not top.endswith(".dist-info")} == {"evosplit", "evosplit_plugins"}
+    assert {"evosplit/py.typed", "evosplit_plugins/py.typed"} <= set(names)
+    for path in (*CORE_FILES, *PLUGIN_FILES):
+        home = CORE.parent if CORE in path.parents else ROOT
+        assert path.relative_to(home).as_posix() in names
