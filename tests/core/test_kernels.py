@@ -353,17 +353,6 @@ def test_uphill():
     assert exchange.uphill(state, 0.0) == 0
 
 
-@given(st.lists(st.integers(0, 12), min_size=2, max_size=5))
-def test_deal_sequence(sizes):
-    """The list holds every subset as often as its size, and every prefix nearly in proportion."""
-    sizes = np.array(sizes)
-    sequence = exchange.deal_sequence(sizes, np.random.default_rng(0).random(17))
-    assert np.bincount(sequence, minlength=len(sizes)).tolist() == sizes.tolist()
-    for stop in range(1, len(sequence)):
-        given_out = np.bincount(sequence[:stop], minlength=len(sizes))
-        assert np.abs(given_out - stop * sizes / sizes.sum()).max() < 2
-
-
 @given(count_matrices(min_labels=1), st.randoms(use_true_random=False))
 def test_similarity_keys(dense, random):
     """Rows sort by their labels in the order of rank, like tuples that end with the largest number."""
