@@ -37,6 +37,9 @@ def register(plugin: Any) -> None:
 
 
 def _make_importable() -> None:
+    # Early releases of FiftyOne name this module after the plugin's directory, which may be the engine's name.
+    if __name__ in ("evosplit", "evosplit_plugins"):
+        sys.modules.pop(__name__, None)
     root = Path(__file__).resolve().parents[2]
     for package, home in (("evosplit_plugins", root), ("evosplit", root / "core")):
         if find_spec(package) is None:

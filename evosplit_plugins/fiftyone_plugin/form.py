@@ -13,6 +13,7 @@ import fiftyone.operators.types as types
 from evosplit import EvoSplitError
 from evosplit.ratios import Subsets, fold_subsets, resolve_subsets
 from evosplit_plugins.fiftyone_plugin import labels, runs, tags
+from evosplit_plugins.fiftyone_plugin.output import plain
 
 __all__ = ["SplitRequest", "build_form", "parse_subsets"]
 
@@ -226,7 +227,7 @@ def _add_preview(inputs: Any, ctx: Any, samples: Any, paths: Mapping[str, str]) 
         _refuse(inputs, "request_error", _sentence(error))
         return
     sizes = ", ".join(f"{name} {size:,}" for name, size in zip(subsets.names, subsets.sizes, strict=True))
-    inputs.view("preview", types.Notice(label=f"{found} will be split: {sizes}"))
+    inputs.view("preview", types.Notice(label=plain(f"{found} will be split: {sizes}")))
 
 
 def _add_output(inputs: Any, ctx: Any) -> None:
@@ -237,7 +238,7 @@ def _add_output(inputs: Any, ctx: Any) -> None:
     if ctx.params.get("write") == "field":
         inputs.str("field", default=DEFAULT_FIELD, label="Field name", allow_empty=True)
     existing = types.RadioGroup()
-    earlier = ", ".join(sorted(runs.written_tags(ctx.dataset)))
+    earlier = plain(", ".join(sorted(runs.written_tags(ctx.dataset))))
     existing.add_choice(
         "replace",
         label="Replace an earlier split",
@@ -269,7 +270,7 @@ def _add_search(inputs: Any) -> None:
 
 def _refuse(inputs: Any, name: str, sentence: str) -> None:
     """Show what is wrong, and keep the form from being executed."""
-    prop = inputs.view(name, types.Error(label=sentence))
+    prop = inputs.view(name, types.Error(label=plain(sentence)))
     prop.invalid = True
     prop.error_message = sentence
 

@@ -16,7 +16,7 @@ import fiftyone.operators.types as types
 from evosplit import EvoSplitError, Split
 from evosplit_plugins.fiftyone_plugin import door, jobs, labels, runs
 from evosplit_plugins.fiftyone_plugin.form import SplitRequest, build_form
-from evosplit_plugins.fiftyone_plugin.output import PANEL, message_output, split_output, split_result
+from evosplit_plugins.fiftyone_plugin.output import PANEL, message_output, plain, split_output, split_result
 
 __all__ = ["OPERATORS", "PLUGIN", "ApplyManifest", "CancelSplit", "EvoSplit", "SaveManifest", "UndoSplit"]
 
@@ -179,10 +179,8 @@ class UndoSplit(foo.Operator):  # type: ignore[misc]  # fiftyone is untyped
             sizes = ", ".join(f"{name} {size:,}" for name, size in info.config.sizes.items())
             where = f"the field {info.config.field}" if info.config.field else "tags"
             made = info.timestamp.strftime("%Y-%m-%d %H:%M")
-            inputs.view(
-                "what",
-                types.Notice(label=f"Takes back the split of {made} UTC: {sizes}, written as {where}."),
-            )
+            what = f"Takes back the split of {made} UTC: {sizes}, written as {where}."
+            inputs.view("what", types.Notice(label=plain(what)))
         return types.Property(inputs, view=types.View(label="EvoSplit: undo"))
 
     def execute(self, ctx: Any) -> dict[str, Any]:
@@ -331,7 +329,7 @@ def _refresh_panels(ctx: Any) -> list[Any]:
 
 
 def _refuse(inputs: Any, sentence: str) -> None:
-    prop = inputs.view("refused", types.Error(label=sentence))
+    prop = inputs.view("refused", types.Error(label=plain(sentence)))
     prop.invalid = True
     prop.error_message = sentence
 

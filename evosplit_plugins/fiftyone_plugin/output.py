@@ -1,11 +1,12 @@
 """What the operators and the panel show of a split: tables of plain values, and the schemas that draw them.
 
-Label and subset names are data. They appear in table cells and plain labels, which the App shows as text;
-nothing here builds Markdown or HTML from them.
+Label, subset and field names are data. Table cells show them as they are; the App reads notices, errors and
+descriptions as Markdown, so what goes there passes through `plain`.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -19,6 +20,7 @@ __all__ = [
     "measure_table",
     "message_output",
     "missing_table",
+    "plain",
     "size_table",
     "split_output",
     "split_result",
@@ -37,6 +39,17 @@ _TABLE = {
 }
 SIZE_COLUMNS = {"subset": "Subset", "samples": "Samples", "share": "Share", "asked": "Asked for"}
 MISSING_COLUMNS = {"label": "Label", "samples": "Samples", "missing": "Missing in"}
+
+
+def plain(text: str) -> str:
+    r"""Keep the App from reading a text as Markdown.
+
+    Examples
+    --------
+    >>> print(plain("a_b *c* <i>"))
+    a\_b \*c\* \<i\>
+    """
+    return re.sub(r"([\\`*_\[\]<>&~#|])", r"\\\1", text)
 
 
 def number(value: float) -> str:
@@ -125,8 +138,7 @@ def split_output(result: Mapping[str, Any]) -> Any:
     """Build the schema that shows a result."""
     outputs = types.Object()
     where = f"the field {result['field']}" if result.get("field") else "sample tags"
-    done = types.Notice(label=f"Written as {where}. {result.get('summary', '')}")
-    outputs.view("done", done)
+    outputs.view("done", types.Notice(label=plain(f"Written as {where}. {result.get('summary', '')}")))
     add_table(outputs, "size_rows", "Sizes", SIZE_COLUMNS)
     columns = {
         "measure": "Measure",
@@ -152,7 +164,7 @@ def split_output(result: Mapping[str, Any]) -> Any:
 def message_output(title: str, message: str, *, error: bool = False) -> Any:
     """Build the schema that shows one sentence."""
     outputs = types.Object()
-    outputs.view("message", types.Error(label=message) if error else types.Notice(label=message))
+    outputs.view("message", types.Error(label=plain(message)) if error else types.Notice(label=plain(message)))
     return types.Property(outputs, view=types.View(label=title))
 
 

@@ -21,6 +21,7 @@ from evosplit_plugins.fiftyone_plugin.output import (
     add_table,
     measure_table,
     missing_table,
+    plain,
     size_table,
     worst_table,
 )
@@ -120,11 +121,11 @@ class EvoSplitPanel(foo.Panel):  # type: ignore[misc]  # fiftyone is untyped
         if split.counts is None:
             words = "This split was replayed without its label fields, so there is nothing to measure: "
             sizes = ", ".join(f"{name} {size:,}" for name, size in zip(split.names, split.sizes, strict=True))
-            panel.view("summary", types.Notice(label=words + sizes))
+            panel.view("summary", types.Notice(label=plain(words + sizes)))
             return
         selected = self._selected(ctx, run)
         report = _report(ctx.dataset, run, selected)
-        panel.view("summary", types.Notice(label=" ".join(report.summary)))
+        panel.view("summary", types.Notice(label=plain(" ".join(report.summary))))
         _table(ctx, panel, "sizes", "Sizes", size_table(report), SIZE_COLUMNS)
         self._render_labels(ctx, panel, report)
         if split.front is not None:
