@@ -59,9 +59,13 @@ def app_address(fiftyone_home):
         yield address
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser():
-    """Start the installed Chromium; without one the test is skipped, or fails where a browser is required."""
+    """Start the installed Chromium; without one the test is skipped, or fails where a browser is required.
+
+    Not for the whole session: an open Playwright keeps an event loop running, in which FiftyOne's operators behave
+    differently.
+    """
     executable = fiftyone_session.find_chromium()
     if executable is None or find_spec("playwright") is None:
         missing = "Chromium" if executable is None else "playwright"

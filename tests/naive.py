@@ -234,3 +234,71 @@ def assignments_of(sizes):
     k = len(sizes)
     every = itertools.product(range(k), repeat=sum(sizes))
     return [chosen for chosen in every if [chosen.count(j) for j in range(k)] == list(sizes)]
+
+
+def units_of(m, groups=None, locked=None):
+    """List the samples that move together, and the subset in which each such unit stays (-1: it is free).
+
+    Subsets are numbers or names; a sample that is free is None or -1.
+    """
+    members = {}
+    for sample in range(m):
+        alone = groups is None or groups[sample] is None
+        members.setdefault(("alone", sample) if alone else ("group", groups[sample]), []).append(sample)
+    units = list(members.values())
+    free = -1
+    stays = []
+    for unit in units:
+        places = [locked[sample] for sample in unit if locked is not None and locked[sample] not in (None, free)]
+        stays.append(places[0] if places else free)
+    return units, stays
+
+
+def legal_assignments(m, k, groups=None, locked=None):
+    """List every assignment that keeps groups whole and locked samples where they are."""
+    units, fixed = units_of(m, groups, locked)
+    legal = []
+    for chosen in itertools.product(*([j] if j >= 0 else range(k) for j in fixed)):
+        assignment = [0] * m
+        for unit, j in zip(units, chosen, strict=True):
+            for sample in unit:
+                assignment[sample] = j
+        legal.append(assignment)
+    return legal
+
+
+def size_excess(assignment, sizes):
+    """Add up by how many samples the subsets miss their sizes."""
+    return sum(abs(assignment.count(j) - size) for j, size in enumerate(sizes))
+
+
+def lack_of(counts, assignment, needs, k):
+    """Add up how many samples of each label the subsets have too few."""
+    _, images, _, _ = subset_tables(counts, assignment, k)
+    return sum(max(0, need - count) for need, row in zip(needs, images, strict=True) for count in row)
+
+
+def weighted_distribution(table, subset_totals, weights):
+    """Average the deviations of the rows (Eq. 1 - 3) by these weights."""
+    deviations = [_row_deviation(row, subset_totals) for row in table]
+    return sum(w * d for w, d in zip(weights, deviations, strict=True)) / sum(weights) if deviations else 0.0
+
+
+def _row_deviation(row, subset_totals):
+    whole = sum(subset_totals)
+    if sum(row) == whole:
+        return 0.0
+    deviations = [abs(odds(n, t) - odds(sum(row), whole)) for n, t in zip(row, subset_totals, strict=True)]
+    return sum(deviations) / len(row)
+
+
+def strata_distribution(columns, assignment, k):
+    """Average over the strata how unevenly their categories are spread; each column lists one value per sample."""
+    values = []
+    for column in columns:
+        table = [
+            [sum(a == j and value == category for a, value in zip(assignment, column, strict=True)) for j in range(k)]
+            for category in set(column)
+        ]
+        values.append(distribution(table, [sum(row[j] for row in table) for j in range(k)]))
+    return sum(values) / len(values)

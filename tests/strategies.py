@@ -54,3 +54,24 @@ def splits(draw, max_subsets=4, **options):
     k = draw(st.integers(1, max_subsets))
     assignment = draw(st.lists(st.integers(0, k - 1), min_size=len(counts), max_size=len(counts)))
     return counts, assignment, k
+
+
+@st.composite
+def conditions_for(draw, m, k, max_units=7):
+    """Draw groups (None: a sample on its own) and locks (subset numbers, -1: free) that do not contradict each other.
+
+    Either may be None. At most `max_units` units can move, so that all splits can be listed.
+    """
+    groups = None
+    if m > max_units or draw(st.booleans()):
+        names = st.sampled_from([*"abcd", None] if m <= max_units else [*"abcdefg"[:max_units]])
+        groups = draw(st.lists(names, min_size=m, max_size=m))
+    if not draw(st.booleans()):
+        return groups, None
+    home = {}
+    locked = []
+    for sample in range(m):
+        subset = draw(st.sampled_from([-1, -1, -1, *range(k)]))
+        key = sample if groups is None or groups[sample] is None else groups[sample]
+        locked.append(home.setdefault(key, subset) if subset >= 0 else -1)
+    return groups, locked

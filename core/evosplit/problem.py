@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from evosplit.constraints import FREE, Constraints
 from evosplit.counts import LabelCounts, LabelSets, compact_csr, find_pairs
 from evosplit.errors import EvoSplitError
 from evosplit.measures import odds_deviation
@@ -25,21 +26,21 @@ from evosplit.triplets import triplet_features
 
 __all__ = ["Block", "SplitProblem", "build_problem", "default_objectives"]
 
-OBJECTIVES = ("images", "instances", "pairs", "triplets")
+OBJECTIVES = ("images", "instances", "pairs", "triplets", "strata")
 MAX_PAIR_ENTRIES = 400_000_000
 
-Ints = npt.NDArray[np.int64]
+Ints = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Block:
-    """A range of feature columns that is spread as one objective.
+    """A range of feature columns whose odds are taken against one total.
 
     Attributes
     ----------
     name
-        The objective.
+        The objective. Each stratum is a block of its own in the objective "strata".
     start, stop
         The columns.
     by_total
@@ -69,24 +70,45 @@ class SplitProblem:
         Names and sizes of the subsets.
     objectives
         What is spread, in the order of the front's columns.
-    cover
-        Whether every label is to reach every subset where that is possible.
+    needs
+        How many samples of each label every subset is to get where that is possible; 0 without `cover`.
     features
-        CSR (types x columns); the first `n_labels` columns count images with each label.
+        CSR (types x columns); the first `n_labels` columns count samples with each label. Where units are uneven, the
+        last one counts their samples.
     blocks
-        The columns of each objective.
-    type_of_unit, copies
-        The type of each unit, and the number of units of each type.
+        The columns of the objectives.
+    weights
+        How much each column counts within its block.
+    type_of_unit, copies, type_sizes
+        The type of each unit; the number of units of each type; the number of samples in a unit of each type.
+    unit_of_sample
+        The unit of each sample, None if they are the same.
+    locked
+        The subset in which each unit stays, -1 for those that are free.
     """
 
     counts: LabelCounts
     subsets: Subsets
     objectives: tuple[str, ...]
-    cover: bool
+    needs: Ints
     features: sp.csr_array
     blocks: tuple[Block, ...]
+    weights: Floats
     type_of_unit: npt.NDArray[np.int32]
     copies: Ints
+    type_sizes: Ints
+    unit_of_sample: Ints | None
+    locked: Ints
+
+    @property
+    def cover(self) -> bool:
+        """Whether every label is to reach every subset where that is possible."""
+        return bool(self.needs.any())
+
+    @property
+    def uneven(self) -> bool:
+        """Whether units differ in size."""
+        return self.unit_of_sample is not None
 
     @property
     def n_units(self) -> int:
@@ -109,6 +131,26 @@ class SplitProblem:
         return np.array(self.subsets.sizes, dtype=np.int64)
 
     @cached_property
+    def unit_sizes(self) -> Ints:
+        """How many samples each unit holds."""
+        return np.asarray(self.type_sizes[self.type_of_unit])
+
+    @cached_property
+    def locked_table(self) -> Ints:
+        """How many units of each type are locked into each subset (types x k)."""
+        held = self.locked != FREE
+        if not held.any():
+            return np.zeros((self.n_types, self.k), dtype=np.int64)
+        from evosplit import _kernels
+
+        return _kernels.count_rows(self.type_of_unit[held], self.locked[held], self.n_types, self.k)
+
+    @cached_property
+    def rooms(self) -> Ints:
+        """How many samples each subset still has to get beside those locked into it."""
+        return np.asarray(self.sizes - self.type_sizes @ self.locked_table)
+
+    @cached_property
     def column_totals(self) -> Ints:
         """The sum of each feature over all units."""
         weights = np.repeat(self.copies, np.diff(self.features.indptr)) * self.features.data
@@ -117,10 +159,10 @@ class SplitProblem:
     @cached_property
     def block_sums(self) -> npt.NDArray[np.int32]:
         """What a unit of each type adds to the total that a block's odds are taken against (types x blocks)."""
-        sums = np.ones((self.n_types, len(self.blocks)), dtype=np.int32)
+        sums = np.empty((self.n_types, len(self.blocks)), dtype=np.int32)
         for at, block in enumerate(self.blocks):
-            if block.by_total:
-                sums[:, at] = self.features[:, block.start : block.stop].sum(axis=1)
+            inside = self.features[:, block.start : block.stop]
+            sums[:, at] = inside.sum(axis=1) if block.by_total else self.type_sizes
         return sums
 
     def type_table(self, assignment: npt.NDArray[Any]) -> Ints:
@@ -136,22 +178,52 @@ class SplitProblem:
         rows = self.features
         return _kernels.sum_features(rows.indptr, rows.indices, rows.data, type_table, rows.shape[1])
 
-    def evaluate(self, column_table: Ints) -> Floats:
-        """Return the objectives of a split, given the sums of its features (see `column_table`)."""
+    def evaluate_blocks(self, column_table: Ints, sizes: Ints | None = None) -> Floats:
+        """Return the deviation of each block, given the sums of the features and the sizes of the subsets."""
         values = np.zeros(len(self.blocks))
         for at, block in enumerate(self.blocks):
             table = column_table[block.start : block.stop]
-            totals = table.sum(axis=0) if block.by_total else self.sizes
-            values[at] = odds_deviation(table, totals).mean() if table.size else 0.0
+            totals = table.sum(axis=0) if block.by_total else self.sizes if sizes is None else sizes
+            if table.size:
+                values[at] = np.average(
+                    odds_deviation(table, totals).mean(axis=1), weights=self.weights[block.start : block.stop]
+                )
         return values
+
+    def evaluate(self, column_table: Ints) -> Floats:
+        """Return the objectives of a split, given the sums of its features (see `column_table`)."""
+        sizes = column_table[-1] if self.uneven else self.sizes
+        return self._by_objective(self.evaluate_blocks(column_table, sizes))
+
+    def _by_objective(self, of_blocks: Floats) -> Floats:
+        names = np.array([block.name for block in self.blocks])
+        return np.array([of_blocks[names == name].mean() for name in self.objectives])
+
+    def draw(self, rng: np.random.Generator) -> Ints:
+        """Deal the free units out at random; the sizes are exact if all units are of one sample, else about right."""
+        assignment = self.locked.copy()
+        free = rng.permutation(np.flatnonzero(self.locked == FREE))
+        sizes = self.unit_sizes[free]
+        middle = np.cumsum(sizes) - (sizes + 1) // 2
+        assignment[free] = np.searchsorted(np.cumsum(self.rooms), middle, side="right")
+        return assignment
+
+    @cached_property
+    def block_reference(self) -> Floats:
+        """What a random split scores on each block: the mean of three, drawn with a fixed seed."""
+        rng = np.random.default_rng(0)
+        tables = [self.column_table(self.type_table(self.draw(rng))) for _ in range(3)]
+        sizes = [table[-1] if self.uneven else self.sizes for table in tables]
+        return np.asarray(np.mean([self.evaluate_blocks(*drawn) for drawn in zip(tables, sizes, strict=True)], axis=0))
 
     @cached_property
     def random_reference(self) -> Floats:
-        """What a random split scores on each objective: the mean of three, drawn with a fixed seed."""
-        rng = np.random.default_rng(0)
-        filled = np.repeat(np.arange(self.k), self.sizes)
-        scores = [self.evaluate(self.column_table(self.type_table(rng.permutation(filled)))) for _ in range(3)]
-        return np.asarray(np.mean(scores, axis=0))
+        """What a random split scores on each objective."""
+        return self._by_objective(self.block_reference)
+
+    def of_samples(self, assignment: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Turn the subset of each unit into that of each sample."""
+        return assignment if self.unit_of_sample is None else assignment[self.unit_of_sample]
 
 
 def default_objectives(counts: LabelCounts) -> tuple[str, ...]:
@@ -160,50 +232,130 @@ def default_objectives(counts: LabelCounts) -> tuple[str, ...]:
 
 
 def build_problem(
-    counts: LabelCounts, subsets: Subsets, *, objectives: Sequence[str] | None = None, cover: bool = True
+    counts: LabelCounts,
+    subsets: Subsets,
+    *,
+    objectives: Sequence[str] | None = None,
+    cover: bool = True,
+    constraints: Constraints | None = None,
 ) -> SplitProblem:
-    """Merge equal samples into types and lay out the feature columns of the objectives."""
-    wanted = _checked_objectives(objectives, counts)
-    sets = _canonical_sets(counts)
-    rows = sets.counts
+    """Merge equal units into types and lay out the feature columns of the objectives."""
+    strata = constraints.strata if constraints is not None else ()
+    wanted = _checked_objectives(objectives, counts, bool(strata))
+    sets, rank = _canonical_sets(counts)
+    type_of_sample, rows, multiplicity, strata_rows = _merge_with_strata(sets, [s.counts.matrix for s in strata])
+    label_weights = _label_weights(counts, constraints, rank)
+
     presence = sp.csr_array((np.ones_like(rows.data), rows.indices, rows.indptr), shape=rows.shape)
-    parts = [presence]
-    spans = {"images": (0, counts.n_labels)}
-    if "instances" in wanted:
-        if counts.has_repeats or "images" in wanted:
-            spans["instances"] = (counts.n_labels, 2 * counts.n_labels)
-            parts.append(rows)
+    parts, weights, blocks = [presence], [label_weights], []
+
+    def lay(name: str, part: sp.csr_array, of_columns: Floats) -> None:
+        start = sum(other.shape[1] for other in parts)
+        parts.append(part)
+        weights.append(of_columns)
+        blocks.append(Block(name, start, start + part.shape[1], by_total=True))
+
+    for name in (name for name in OBJECTIVES if name in wanted):
+        if name == "images":
+            blocks.append(Block(name, 0, counts.n_labels, by_total=False))
+        elif name == "instances" and not counts.has_repeats and "images" not in wanted:
+            blocks.append(Block(name, 0, counts.n_labels, by_total=True))
+        elif name == "instances":
+            lay(name, rows, label_weights)
+        elif name == "pairs":
+            pairs, first, second = _pair_features(rows, multiplicity)
+            lay(name, pairs, np.maximum(label_weights[first], label_weights[second]))
+        elif name == "triplets":
+            triplets = triplet_features(rows)
+            lay(name, triplets, np.ones(triplets.shape[1]))
         else:
-            spans["instances"] = spans["images"]
-    if "pairs" in wanted:
-        start = sum(part.shape[1] for part in parts)
-        pairs = _pair_features(rows, sets.multiplicity)
-        parts.append(pairs)
-        spans["pairs"] = (start, start + pairs.shape[1])
-    if "triplets" in wanted:
-        start = sum(part.shape[1] for part in parts)
-        triplets = triplet_features(rows)
-        parts.append(triplets)
-        spans["triplets"] = (start, start + triplets.shape[1])
+            for part in strata_rows:
+                lay(name, part, np.ones(part.shape[1]))
+    unit_of_sample = None
+    locked = np.full(counts.n_samples, FREE, dtype=np.int64) if constraints is None else constraints.locked
+    type_of_unit, copies, type_sizes = type_of_sample, multiplicity, np.ones(len(multiplicity), dtype=np.int64)
+    if constraints is not None and constraints.groups is not None and len(constraints.groups) < counts.n_samples:
+        unit_of_sample = constraints.groups.code_of_sample
+        n_units = len(constraints.groups)
+        parts.append(sp.csr_array(np.ones((len(multiplicity), 1), dtype=np.int32)))
+        weights.append(np.ones(1))
     features = parts[0] if len(parts) == 1 else sp.hstack(parts, format="csr")
+    if unit_of_sample is not None:
+        features, type_of_unit, copies = _merge_into_units(features, type_of_sample, unit_of_sample, n_units)
+        type_sizes = features[:, [-1]].toarray().ravel().astype(np.int64)
+        of_unit = np.full(n_units, FREE, dtype=np.int64)
+        of_unit[unit_of_sample] = locked
+        locked = of_unit
     features.sort_indices()
-    features = compact_csr(features)
-    blocks = tuple(Block(name, *spans[name], by_total=name != "images") for name in wanted)
     return SplitProblem(
         counts=counts,
         subsets=subsets,
         objectives=wanted,
-        cover=cover,
-        features=features,
-        blocks=blocks,
-        type_of_unit=sets.set_of_sample,
-        copies=sets.multiplicity,
+        needs=_needs(counts, rank, len(subsets), 1 if constraints is None else constraints.min_per_label)
+        if cover
+        else np.zeros(counts.n_labels, dtype=np.int64),
+        features=compact_csr(features),
+        blocks=tuple(blocks),
+        weights=np.concatenate(weights),
+        type_of_unit=type_of_unit,
+        copies=copies,
+        type_sizes=type_sizes,
+        unit_of_sample=unit_of_sample,
+        locked=locked,
     )
 
 
-def _checked_objectives(objectives: Sequence[str] | None, counts: LabelCounts) -> tuple[str, ...]:
+def _merge_with_strata(
+    sets: LabelSets, strata: Sequence[sp.csr_array]
+) -> tuple[npt.NDArray[np.int32], sp.csr_array, Ints, list[sp.csr_array]]:
+    """Tell samples with equal labels apart by their strata: (type of each sample, labels, copies, strata)."""
+    if not strata:
+        return sets.set_of_sample, sets.counts, sets.multiplicity, []
+    from evosplit import _kernels
+
+    number = sp.csr_array(sets.set_of_sample[:, None] + 1)
+    whole = compact_csr(sp.hstack([number, *strata], format="csr"))
+    first, type_of_sample = _kernels.distinct_rows(whole.indptr, whole.indices, whole.data)
+    multiplicity = np.bincount(type_of_sample, minlength=len(first)).astype(np.int64)
+    rows = compact_csr(sets.counts[sets.set_of_sample[first]])
+    return type_of_sample, rows, multiplicity, [sp.csr_array(part[first]) for part in strata]
+
+
+def _merge_into_units(
+    features: sp.csr_array, type_of_sample: Ints, unit_of_sample: Ints, n_units: int
+) -> tuple[sp.csr_array, npt.NDArray[np.int32], Ints]:
+    """Sum the features of the samples of each unit and merge equal units: (features, type of each unit, copies)."""
+    from evosplit import _kernels
+
+    ones = np.ones(len(unit_of_sample), dtype=np.int32)
+    members = sp.csr_array((ones, (unit_of_sample, type_of_sample)), shape=(n_units, features.shape[0]))
+    summed = sp.csr_array(members @ features)
+    summed.sort_indices()
+    summed = compact_csr(summed)
+    first, type_of_unit = _kernels.distinct_rows(summed.indptr, summed.indices, summed.data)
+    return sp.csr_array(summed[first]), type_of_unit, np.bincount(type_of_unit, minlength=len(first)).astype(np.int64)
+
+
+def _label_weights(counts: LabelCounts, constraints: Constraints | None, rank: Ints) -> Floats:
+    weights = np.ones(counts.n_labels)
+    if constraints is not None and constraints.label_weights:
+        position = {label: i for i, label in enumerate(counts.labels)}
+        for label, weight in constraints.label_weights.items():
+            weights[rank[position[label]]] = weight
+    return weights
+
+
+def _needs(counts: LabelCounts, rank: Ints, k: int, least: int) -> Ints:
+    """Return how many samples of each label every subset is to get: as many as asked, or as there are for all."""
+    needs = np.empty(counts.n_labels, dtype=np.int64)
+    needs[rank] = np.clip(counts.image_totals // k, 1, least)
+    return needs
+
+
+def _checked_objectives(objectives: Sequence[str] | None, counts: LabelCounts, has_strata: bool) -> tuple[str, ...]:
+    further = ("strata",) if has_strata else ()
     if objectives is None:
-        return default_objectives(counts)
+        return (*default_objectives(counts), *further)
     if isinstance(objectives, str):
         objectives = (objectives,)
     for name in objectives:
@@ -211,11 +363,16 @@ def _checked_objectives(objectives: Sequence[str] | None, counts: LabelCounts) -
             raise EvoSplitError(f"unknown objective {name!r}; choose from {', '.join(map(repr, OBJECTIVES))}")
     if not objectives or len(set(objectives)) != len(objectives):
         raise EvoSplitError(f"objectives is {tuple(objectives)}; name at least one, each once")
-    return tuple(objectives)
+    if "strata" in objectives and not has_strata:
+        raise EvoSplitError("objectives names 'strata', but there are none; pass strata={name: one value per sample}")
+    return tuple(objectives) if "strata" in objectives else (*objectives, *further)
 
 
-def _canonical_sets(counts: LabelCounts) -> LabelSets:
-    """Order the labels by their content, so that the order in which the caller lists them does not matter."""
+def _canonical_sets(counts: LabelCounts) -> tuple[LabelSets, Ints]:
+    """Order the labels by their content, so that the order in which the caller lists them does not matter.
+
+    Returns the place of each label as well.
+    """
     from evosplit import _kernels
 
     sets = counts.label_sets
@@ -225,10 +382,10 @@ def _canonical_sets(counts: LabelCounts) -> LabelSets:
     rank[np.argsort(content, kind="stable")] = np.arange(rows.shape[1], dtype=np.int32)
     renamed = sp.csr_array((rows.data.copy(), rank[rows.indices], rows.indptr.copy()), shape=rows.shape)
     renamed.sort_indices()
-    return LabelSets(renamed, sets.set_of_sample, sets.multiplicity)
+    return LabelSets(renamed, sets.set_of_sample, sets.multiplicity), rank
 
 
-def _pair_features(rows: sp.csr_array, multiplicity: Ints) -> sp.csr_array:
+def _pair_features(rows: sp.csr_array, multiplicity: Ints) -> tuple[sp.csr_array, Ints, Ints]:
     lengths = np.diff(rows.indptr).astype(np.int64)
     entries = int((lengths * (lengths - 1) // 2).sum())
     if entries > MAX_PAIR_ENTRIES:
@@ -238,4 +395,5 @@ def _pair_features(rows: sp.csr_array, multiplicity: Ints) -> sp.csr_array:
         )
     pairs = find_pairs(rows, multiplicity)
     ones = np.ones(len(pairs.indices), dtype=np.int32)
-    return sp.csr_array((ones, pairs.indices, pairs.indptr), shape=(rows.shape[0], len(pairs)))
+    features = sp.csr_array((ones, pairs.indices, pairs.indptr), shape=(rows.shape[0], len(pairs)))
+    return features, pairs.first, pairs.second

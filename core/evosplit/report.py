@@ -1,27 +1,37 @@
-"""`SplitReport`: how good a split is, as numbers first; text, JSON and HTML come from the same numbers."""
+"""`SplitReport`: how good a split is, as numbers first; text, JSON, plots and HTML come from the same numbers."""
 
 from __future__ import annotations
 
 import os
-import textwrap
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
-from evosplit.counts import LabelCounts
+from evosplit import plots
+from evosplit.charts import FrontPoints, deviations, front_points, label_shares, listed, misplaced, number, pair_shares
+from evosplit.effects import ConstraintEffects, effects_of
 from evosplit.errors import EvoSplitError
-from evosplit.measures import Measures, SubsetTables, measures_of, subset_tables
+from evosplit.measures import Measures, SubsetTables
+from evosplit.references import references_of
 from evosplit.result import Split, write_atomically
+from evosplit.text import clean, clip, pad, wrap
 
-__all__ = ["LabelRow", "SplitReport", "build_report"]
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+__all__ = ["LabelRow", "MeasureRow", "PairRow", "SplitReport", "build_report"]
 
 _LINE = 80  # columns of the plain text
-_RANDOM_SPLITS = 3
 _WORST_SHOWN = 8
+_PAIRS_SHOWN = 5
 _MISSING_SHOWN = 8
+_NAMED = 5  # classes that a sentence names
+_PAIRS_KEPT = 200  # of up to millions, the worst
+_COMMON = 10  # images per subset, on average, from which a class is judged in percent
 
 
 @dataclass(frozen=True)
@@ -39,6 +49,13 @@ class LabelRow:
         relative to the latter: 0.02 means within 2 % everywhere.
     missing
         The subsets without any sample of it.
+    instance_deviation
+        The same as `deviation` for the label's occurrences.
+    misplaced
+        How many samples would have to move until every subset has its exact share, rounded down or up; subsets may
+        have one sample (or `min_per_label`) where their share is smaller.
+    random_deviation
+        The `deviation` of random splits, on average.
     """
 
     label: str
@@ -46,24 +63,98 @@ class LabelRow:
     instances: tuple[int, ...]
     deviation: float
     missing: tuple[str, ...]
+    instance_deviation: float = 0.0
+    misplaced: int = 0
+    random_deviation: float = 0.0
+
+    @property
+    def total(self) -> int:
+        """Samples with the label."""
+        return sum(self.images)
 
 
 @dataclass(frozen=True)
+class PairRow:
+    """Two labels that occur together: samples with both in each subset; `deviation` and `misplaced` as of a label."""
+
+    labels: tuple[str, str]
+    images: tuple[int, ...]
+    deviation: float
+    misplaced: int
+
+    @property
+    def total(self) -> int:
+        """Samples with both labels."""
+        return sum(self.images)
+
+
+@dataclass(frozen=True)
+class MeasureRow:
+    """One measure of the split beside that of others; smaller is better.
+
+    Attributes
+    ----------
+    name, meaning
+        The symbol of the literature, and what it measures.
+    value
+        Of this split.
+    by_pairs, by_labels
+        Of iterative stratification over label pairs and over labels; None where it would take too long.
+    random
+        Of random splits, on average.
+    floor
+        What no split can go below; None where no bound is known.
+    """
+
+    name: str
+    meaning: str
+    value: float
+    by_pairs: float | None
+    by_labels: float | None
+    random: float
+    floor: float | None
+
+
+@dataclass(frozen=True, repr=False)
 class SplitReport:
-    """A split in numbers, beside what random splits give and what is possible.
+    """A split in numbers, beside what other methods give and what is possible.
 
     Attributes
     ----------
     names, sizes, target_sizes
         The subsets, their sizes and the sizes asked for.
     measures, random
-        The split's measures, and the mean of those of a few random splits of the same sizes.
+        The split's measures, and the means of those of a few random splits of the same sizes.
     labels
         One row per label, rarest first.
     settings, notes
         How the split was made, and what went otherwise than asked.
     front
-        Objective names and values of the trade-offs, and the index of the chosen one; None without a front.
+        The trade-offs that were found and which was chosen; None for a split that was made elsewhere.
+    stratified
+        The measures of iterative stratification over labels ("is") and label pairs ("sois"), where they do not take
+        too long: up to 2 million labels of samples; for pairs, up to 10,000 labels and 1 million label pairs in the
+        distinct label sets.
+    pairs
+        The label pairs that are furthest from their shares, at most 200.
+    n_pairs, n_pairs_exact
+        How many label pairs occur, and how many are in every subset within one sample of their exact share.
+    n_unlabelled
+        How many samples carry no label.
+    effects
+        What groups, locks, strata and minima did; None without any.
+    best_ed
+        The smallest size error that groups and locks allow.
+
+    Examples
+    --------
+    >>> import evosplit
+    >>> counts = evosplit.LabelCounts.from_lists([["cat"], ["cat", "dog"], ["cat", "dog"], ["cat"]])
+    >>> report = evosplit.split(counts, {"train": 2, "test": 2}).report()
+    >>> print(report.summary[0])
+    4 samples in 2 subsets of exactly the sizes asked for.
+    >>> report.labels[0].label, report.labels[0].images
+    ('dog', (1, 1))
     """
 
     names: tuple[str, ...]
@@ -74,126 +165,252 @@ class SplitReport:
     labels: tuple[LabelRow, ...]
     settings: Mapping[str, Any]
     notes: tuple[str, ...]
-    front: Mapping[str, Any] | None
+    front: FrontPoints | None
+    stratified: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    pairs: tuple[PairRow, ...] = ()
+    n_pairs: int = 0
+    n_pairs_exact: int = 0
+    n_unlabelled: int = 0
+    effects: ConstraintEffects | None = None
+    best_ed: float = 0.0
+
+    def __repr__(self) -> str:
+        sizes = ", ".join(f"{name}: {size}" for name, size in zip(self.names, self.sizes, strict=True))
+        return f"SplitReport({sizes}; {len(self.labels)} labels)"
 
     @property
     def summary(self) -> tuple[str, ...]:
         """What matters, in plain sentences."""
-        lines = []
-        exact = self.sizes == self.target_sizes
-        sizes = "exactly the sizes asked for" if exact else f"sizes off by {self.measures.ed:g} on average"
-        lines.append(f"{len(self.names)} subsets, {sizes}.")
-        occurring = [row for row in self.labels if sum(row.images)]
+        lines = [self._sizes_in_words(), *self._labels_in_words(), *self._comparison_in_words()]
+        if self.effects is not None:
+            lines += self.effects.in_words()
+        return (*lines, *self.notes)
+
+    def _sizes_in_words(self) -> str:
+        subsets = f"{sum(self.sizes):,} samples in {len(self.names)} subsets"
+        if self.sizes == self.target_sizes:
+            return f"{subsets} of exactly the sizes asked for."
+        least = ", the least that groups and locks allow" if self.measures.ed <= self.best_ed else ""
+        return f"{subsets}, whose sizes are off by {number(self.measures.ed)} on average{least}."
+
+    def _labels_in_words(self) -> list[str]:
+        occurring = [row for row in self.labels if row.total]
+        if not occurring:
+            return []
         k = len(self.names)
-        common = [row for row in occurring if sum(row.images) >= 10 * k]
+        lines = []
+        common = [row for row in occurring if row.total >= _COMMON * k]
         if common:
+            which = "Every class"
+            if len(common) < len(occurring):
+                which += f" with at least {_COMMON * k} images"
             worst = max(common, key=lambda row: row.deviation)
-            lines.append(
-                f"Every class with at least {10 * k} images is within {100 * worst.deviation:.1f} % "
-                f"of its share (worst: {worst.label})."
-            )
-        rare = [row for row in occurring if sum(row.images) < k]
+            lines.append(f"{which} is within {100 * worst.deviation:.1f} % of its share (furthest: {worst.label}).")
+        exact = sum(1 for row in occurring if not row.misplaced)
+        which = f"all {exact:,}" if exact == len(occurring) else f"{exact:,} of {len(occurring):,}"
+        lines.append(f"Classes as close to their shares as whole images allow: {which}.")
+        rare = [row.label for row in occurring if row.total < k]
         if rare:
             lines.append(
-                f"{_count(len(rare), 'class has', 'classes have')} fewer images than there are subsets, "
-                "so some subset must lack them."
+                f"{_count(len(rare), 'class has', 'classes have')} fewer than {k} images, "
+                f"too few for every subset: {listed(rare, _NAMED)}."
             )
         avoidable = self.measures.flz - self.measures.flz_floor
-        if avoidable == 0:
-            lines.append("Every subset has every class that it can have.")
-        else:
+        if avoidable > 0:
             lines.append(
-                f"{_count(avoidable, 'class-subset combination is', 'class-subset combinations are')} "
-                "empty that could be filled."
+                f"{_count(avoidable, 'time a class is', 'times a class is')} missing in a subset "
+                f"although it has enough images to be in one more{self._considered}."
             )
-        return (*lines, *self.notes)
+        elif self.missing_labels():
+            lines.append(f"Every class is in as many subsets as its images can reach{self._considered}.")
+        else:
+            lines.append("Every class is in every subset.")
+        absent = [row.label for row in self.labels if not row.total]
+        if absent:
+            lines.append(f"{_count(len(absent), 'class occurs', 'classes occur')} nowhere: {listed(absent, _NAMED)}.")
+        return lines
+
+    @property
+    def _considered(self) -> str:
+        return ", groups and locks considered" if self.effects is not None and self.effects.binding else ""
+
+    def _comparison_in_words(self) -> list[str]:
+        parts = []
+        for what, measure in (("classes", "ld"), ("class pairs", "lpd")):
+            value, random = getattr(self.measures, measure), self.random[measure]
+            if random > 0 and value > 0:
+                times = random / value
+                how = f"{_factor(times)} times closer to" if times >= 1 else f"{_factor(1 / times)} times further from"
+                parts.append(f"{what} are {how} their shares")
+            elif random > 0:
+                parts.append(f"{what} have exactly their shares")
+        return [f"Compared with a random split, {' and '.join(parts)}."] if parts else []
 
     def to_dict(self) -> dict[str, Any]:
         """Return the whole report as JSON-able data."""
         m = self.measures
+
+        def by_subset(values: Iterable[Any]) -> dict[str, Any]:
+            return dict(zip(self.names, values, strict=True))
+
         return {
             "names": list(self.names),
-            "sizes": dict(zip(self.names, self.sizes, strict=True)),
-            "target_sizes": dict(zip(self.names, self.target_sizes, strict=True)),
+            "sizes": by_subset(self.sizes),
+            "target_sizes": by_subset(self.target_sizes),
             "summary": list(self.summary),
             "measures": m.to_dict(),
             "random": dict(self.random),
-            "floor": {"ld": m.ld_floor, "lpd": m.lpd_floor, "flz": m.flz_floor},
+            "stratified": {method: dict(found) for method, found in self.stratified.items()},
+            "floor": {"ld": m.ld_floor, "lpd": m.lpd_floor, "flz": m.flz_floor, "ed": self.best_ed},
             "labels": [
                 {
                     "label": row.label,
-                    "images": dict(zip(self.names, row.images, strict=True)),
-                    "instances": dict(zip(self.names, row.instances, strict=True)),
-                    "total_images": sum(row.images),
+                    "images": by_subset(row.images),
+                    "instances": by_subset(row.instances),
+                    "total_images": row.total,
                     "total_instances": sum(row.instances),
-                    "share": {
-                        name: count / max(sum(row.images), 1)
-                        for name, count in zip(self.names, row.images, strict=True)
-                    },
+                    "share": by_subset(count / max(row.total, 1) for count in row.images),
                     "deviation": row.deviation,
+                    "instance_deviation": row.instance_deviation,
+                    "random_deviation": row.random_deviation,
+                    "misplaced": row.misplaced,
                     "missing": list(row.missing),
                 }
                 for row in self.labels
             ],
-            "front": None if self.front is None else dict(self.front),
+            "pairs": {
+                "total": self.n_pairs,
+                "exact": self.n_pairs_exact,
+                "worst": [
+                    {
+                        "labels": list(row.labels),
+                        "images": by_subset(row.images),
+                        "total_images": row.total,
+                        "deviation": row.deviation,
+                        "misplaced": row.misplaced,
+                    }
+                    for row in self.pairs
+                ],
+            },
+            "unlabelled": self.n_unlabelled,
+            "front": None if self.front is None else self.front.to_dict(),
+            "constraints": None if self.effects is None else self.effects.to_dict(),
             "settings": dict(self.settings),
             "notes": list(self.notes),
         }
 
-    def measure_rows(self) -> list[tuple[str, str, float, float, float | None]]:
-        """List what a reader compares: (name, meaning, this split, random, floor or None)."""
-        m = self.measures
+    def comparison(self) -> list[MeasureRow]:
+        """List the measures that a reader compares."""
+        rows: list[tuple[str, str, str, float | None]] = [
+            ("ld", "LD", "images with a label", self.measures.ld_floor),
+            ("ld_occurrences", "LD'", "instances of a label", None),
+            ("lpd", "LPD", "images with a label pair", self.measures.lpd_floor),
+            ("lpd_occurrences", "LPD'", "share of all pairs", None),
+            ("ed", "ED", "size error", self.best_ed),
+            ("flz", "FLZ", "empty class-subset cells", self.measures.flz_floor),
+        ]
+        values = asdict(self.measures)
+        by_pairs, by_labels = self.stratified.get("sois", {}), self.stratified.get("is", {})
         return [
-            ("LD", "images with a label", m.ld, self.random["ld"], m.ld_floor),
-            ("LD'", "instances of a label", m.ld_occurrences, self.random["ld_occurrences"], None),
-            ("LPD", "images with a label pair", m.lpd, self.random["lpd"], m.lpd_floor),
-            ("ED", "size error", m.ed, self.random["ed"], 0.0),
-            ("FLZ", "empty class-subset cells", m.flz, self.random["flz"], m.flz_floor),
+            MeasureRow(name, meaning, values[key], by_pairs.get(key), by_labels.get(key), self.random[key], floor)
+            for key, name, meaning, floor in rows
         ]
 
+    def measure_rows(self) -> list[tuple[str, str, float, float, float | None]]:
+        """List the measures in brief: (name, meaning, this split, random, floor or None)."""
+        return [(row.name, row.meaning, row.value, row.random, row.floor) for row in self.comparison()]
+
     def worst_labels(self, limit: int = _WORST_SHOWN) -> list[LabelRow]:
-        """List the labels whose shares are furthest from the subsets' shares, worst first."""
-        return sorted((row for row in self.labels if sum(row.images)), key=lambda row: -row.deviation)[:limit]
+        """List the labels that are furthest from their shares; those as close as whole images can be come last."""
+        occurring = (row for row in self.labels if row.total)
+        return sorted(occurring, key=lambda row: (row.misplaced == 0, -row.deviation))[:limit]
 
     def missing_labels(self) -> list[LabelRow]:
         """List the labels that some subset lacks, most frequent first."""
-        return sorted((row for row in self.labels if row.missing and sum(row.images)), key=lambda row: -sum(row.images))
+        return sorted((row for row in self.labels if row.missing and row.total), key=lambda row: -row.total)
 
     def save_html(self, path: str | os.PathLike[str]) -> None:
         """Write the report as one self-contained HTML page; the file appears whole or not at all."""
         from evosplit.html import report_page
 
-        write_atomically(Path(path), report_page(self))
+        try:
+            write_atomically(Path(path), report_page(self))
+        except OSError as error:
+            raise EvoSplitError(f"cannot write the report {os.fspath(path)!r}: {error.strerror}") from error
+
+    def plot_labels(self, *, by: str = "images", limit: int | None = 40) -> Figure:
+        """Draw the shares of the labels in the subsets as a plotly figure, the rarest on top.
+
+        Parameters
+        ----------
+        by
+            "images" (samples with a label) or "instances" (how often it occurs in them).
+        limit
+            How many labels at most; None for all.
+        """
+        return _figure(plots.label_figure(label_shares(self, by=by, limit=limit)))
+
+    def plot_pairs(self, *, limit: int | None = 20) -> Figure:
+        """Draw how far the worst label pairs are from their shares in each subset, as a plotly figure."""
+        return _figure(plots.pair_figure(pair_shares(self, limit=limit)))
+
+    def plot_front(self) -> Figure:
+        """Draw the trade-offs that were found as a plotly figure, the chosen one as a star."""
+        if self.front is None:
+            raise EvoSplitError("this split has no trade-offs to plot: it was replayed, or made elsewhere")
+        return _figure(plots.front_figure(self.front))
 
     def __str__(self) -> str:
-        lines = [line for sentence in self.summary for line in textwrap.wrap(sentence, _LINE)]
-        lines.append("")
+        lines = [line for sentence in self.summary for line in wrap(clean(sentence), _LINE)]
+        for table in (self._size_lines(), self._measure_lines(), self._worst_lines(), self._missing_lines()):
+            lines += ["", *table] if table else []
+        return "\n".join(lines)
+
+    def _size_lines(self) -> list[str]:
         width = min(max(12, *(len(name) for name in self.names)), _LINE - 31)
-        lines.append(f"{'subset':<{width}} {'size':>10} {'asked for':>10} {'share':>8}")
+        lines = [f"{pad('subset', width)} {'size':>10} {'asked for':>10} {'share':>8}"]
         total = sum(self.sizes)
         for name, size, target in zip(self.names, self.sizes, self.target_sizes, strict=True):
-            lines.append(f"{_clip(name, width):<{width}} {size:>10} {target:>10} {100 * size / total:>7.2f}%")
-        lines += ["", f"{'measure':<32} {'this split':>11} {'random':>11} {'floor':>11} {'gain':>7}"]
-        for name, meaning, value, random, floor in self.measure_rows():
-            bound = "" if floor is None else _number(floor)
-            gain = f"{random / value:.1f} x" if value and random else ""
-            lines.append(
-                f"{name + ', ' + meaning:<32} {_number(value):>11} {_number(random):>11} {bound:>11} {gain:>7}"
-            )
-        worst = self.worst_labels()
-        if worst:
-            lines += ["", f"{'furthest from their share':<32} {'images':>11} {'off by':>11}"]
-            lines += [
-                f"{_clip(row.label, 32):<32} {sum(row.images):>11} {100 * row.deviation:>10.1f}%" for row in worst
-            ]
+            lines.append(f"{pad(clip(name, width), width)} {size:>10} {target:>10} {100 * size / total:>7.2f}%")
+        return lines
+
+    def _measure_lines(self) -> list[str]:
+        rows = self.comparison()
+        head = ["this split", "pairs", "labels", "random", "floor"]
+        columns = [[row.value, row.by_pairs, row.by_labels, row.random, row.floor] for row in rows]
+        shown = [j for j in range(len(head)) if any(values[j] is not None for values in columns)]
+        lines = [f"{'':<39}{'stratified by':>20}"] if self.stratified else []
+        lines.append(f"{'measure':<29}" + "".join(f"{head[j]:>10}" for j in shown))
+        for row, values in zip(rows, columns, strict=True):
+            cells = "".join(f"{_number(values[j]):>10}" for j in shown)
+            lines.append(f"{row.name + ', ' + row.meaning:<29}{cells}".rstrip())
+        return lines
+
+    def _worst_lines(self) -> list[str]:
+        rows = [(row.label, row) for row in self.worst_labels()]
+        pairs = [(" + ".join(row.labels), row) for row in self.pairs[:_PAIRS_SHOWN]]
+        lines: list[str] = []
+        both: tuple[tuple[str, list[Any]], ...] = (("classes", rows), ("class pairs", pairs))
+        for what, entries in both:
+            if entries:
+                lines += [""] if lines else []
+                lines.append(f"{what + ' furthest from their share':<42} {'images':>9} {'off by':>9} {'to move':>9}")
+                lines += [
+                    f"{pad(clip(name, 42), 42)} {row.total:>9} {100 * row.deviation:>8.1f}% {row.misplaced:>9}"
+                    for name, row in entries
+                ]
+        return lines
+
+    def _missing_lines(self) -> list[str]:
         missing = self.missing_labels()
-        if missing:
-            lines += ["", f"{'missing somewhere':<32} {'images':>11} missing in"]
-            for row in missing[:_MISSING_SHOWN]:
-                lines.append(f"{_clip(row.label, 32):<32} {sum(row.images):>11} {_clip(', '.join(row.missing), 34)}")
-            if len(missing) > _MISSING_SHOWN:
-                lines.append(f"... and {len(missing) - _MISSING_SHOWN} more")
-        return "\n".join(lines)
+        if not missing:
+            return []
+        lines = [f"{'missing somewhere':<32} {'images':>11} missing in"]
+        for row in missing[:_MISSING_SHOWN]:
+            lines.append(f"{pad(clip(row.label, 32), 32)} {row.total:>11} {clip(', '.join(row.missing), 34)}")
+        if len(missing) > _MISSING_SHOWN:
+            lines.append(f"... and {len(missing) - _MISSING_SHOWN} more")
+        return lines
 
 
 def build_report(split: Split) -> SplitReport:
@@ -202,61 +419,88 @@ def build_report(split: Split) -> SplitReport:
         raise EvoSplitError(
             "this split was read from a manifest and carries no label counts; make the report where the data is"
         )
-    counts, k = split.counts, len(split.names)
-    tables = subset_tables(counts, split.assignment, k)
-    totals = tables.images.sum(axis=1)
-    share = tables.sizes / tables.sizes.sum()
-    deviation = np.abs(tables.images / np.maximum(totals, 1)[:, None] - share) / np.maximum(share, 1e-12)
-    rows = [
-        LabelRow(
-            label=counts.labels[i],
-            images=tuple(int(n) for n in tables.images[i]),
-            instances=tuple(int(n) for n in tables.instances[i]),
-            deviation=float(deviation[i].max()) if totals[i] else 0.0,
-            missing=tuple(split.names[j] for j in np.flatnonzero(tables.images[i] == 0)),
-        )
-        for i in np.argsort(totals, kind="stable")
-    ]
-    front = split.front
+    counts, constraints, tables = split.counts, split.constraints, split.tables
+    references = references_of(split, counts)
+    least = 1 if constraints is None else constraints.min_per_label
+    labels_misplaced = misplaced(tables.images, tables.sizes, least=least)
+    pairs_misplaced = misplaced(tables.pairs, tables.sizes)
     return SplitReport(
         names=split.names,
         sizes=split.sizes,
         target_sizes=split.target_sizes,
         measures=split.measures,
-        random=random_measures(counts, tables),
-        labels=tuple(rows),
+        random=references.random,
+        labels=_label_rows(split.names, counts.labels, tables, labels_misplaced, references.random_deviation),
         settings=split.settings,
         notes=split.notes,
-        front=None
-        if front is None
-        else {
-            "objective_names": list(front.objective_names),
-            "objectives": front.objectives.tolist(),
-            "reference": front.reference.tolist(),
-            "chosen": split.chosen,
-        },
+        front=None if split.front is None else front_points(split.front, split.chosen),
+        stratified=references.stratified,
+        pairs=_pair_rows(counts.labels, tables, pairs_misplaced),
+        n_pairs=len(tables.pairs),
+        n_pairs_exact=int((pairs_misplaced == 0).sum()),
+        n_unlabelled=int((np.diff(counts.matrix.indptr) == 0).sum()),
+        effects=None if constraints is None else effects_of(split, counts, constraints, tables.images),
+        best_ed=split.best_ed,
     )
 
 
-def random_measures(counts: LabelCounts, tables: SubsetTables) -> dict[str, float]:
-    """Average the measures of a few random splits of the same sizes; the seed is fixed, so reports repeat."""
-    rng = np.random.default_rng(0)
-    filled = np.repeat(np.arange(len(tables.sizes)), tables.sizes)
-    found = []
-    for _ in range(_RANDOM_SPLITS):
-        shuffled = rng.permutation(filled)
-        found.append(measures_of(subset_tables(counts, shuffled, len(tables.sizes)), tables.sizes).to_dict())
-    return {name: float(np.mean([values[name] for values in found])) for name in found[0]}
+def _label_rows(
+    names: tuple[str, ...],
+    labels: tuple[str, ...],
+    tables: SubsetTables,
+    labels_misplaced: npt.NDArray[np.int64],
+    random: npt.NDArray[np.float64],
+) -> tuple[LabelRow, ...]:
+    images, instances = tables.images.tolist(), tables.instances.tolist()
+    deviation = deviations(tables.images, tables.sizes).tolist()
+    instance_deviation = deviations(tables.instances, tables.sizes).tolist()
+    return tuple(
+        LabelRow(
+            label=labels[i],
+            images=tuple(images[i]),
+            instances=tuple(instances[i]),
+            deviation=deviation[i],
+            missing=tuple(name for name, count in zip(names, images[i], strict=True) if not count),
+            instance_deviation=instance_deviation[i],
+            misplaced=int(labels_misplaced[i]),
+            random_deviation=float(random[i]),
+        )
+        for i in np.argsort(tables.images.sum(axis=1), kind="stable").tolist()
+    )
 
 
-def _count(number: int, one: str, many: str) -> str:
-    return f"{number} {one if number == 1 else many}"
+def _pair_rows(
+    labels: tuple[str, ...], tables: SubsetTables, pairs_misplaced: npt.NDArray[np.int64]
+) -> tuple[PairRow, ...]:
+    """Take the worst pairs, in the order of `SplitReport.worst_labels`; of equals the most frequent."""
+    deviation = deviations(tables.pairs, tables.sizes)
+    order = np.lexsort((-tables.pairs.sum(axis=1), -deviation, pairs_misplaced == 0))[:_PAIRS_KEPT]
+    return tuple(
+        PairRow(
+            labels=(labels[tables.pair_labels[i, 0]], labels[tables.pair_labels[i, 1]]),
+            images=tuple(tables.pairs[i].tolist()),
+            deviation=float(deviation[i]),
+            misplaced=int(pairs_misplaced[i]),
+        )
+        for i in order
+    )
 
 
-def _number(value: float) -> str:
-    return f"{value:g}" if float(value).is_integer() else f"{value:.2e}"
+def _figure(drawing: dict[str, Any]) -> Figure:
+    try:
+        from plotly.graph_objects import Figure
+    except ImportError as error:
+        raise EvoSplitError('plots need plotly; run: pip install "evosplit-plugins[report]"') from error
+    return Figure(drawing)
 
 
-def _clip(text: str, width: int) -> str:
-    printable = "".join(character if character.isprintable() else "?" for character in text)
-    return printable if len(printable) <= width else printable[: width - 3] + "..."
+def _count(n: int, one: str, many: str) -> str:
+    return f"{n:,} {one if n == 1 else many}"
+
+
+def _factor(times: float) -> str:
+    return f"{times:.1f}" if times < 10 else f"{times:,.0f}"
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else number(value)

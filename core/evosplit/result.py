@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import tempfile
@@ -18,18 +17,20 @@ import numpy.typing as npt
 from evosplit._version import __version__
 from evosplit.counts import LabelCounts
 from evosplit.errors import EvoSplitError
-from evosplit.measures import Measures, measures_of, subset_tables
+from evosplit.manifest import FORMAT, VERSION, check_manifest, difference_of_ids, ids_hash
+from evosplit.measures import Measures, SubsetTables, measures_of, subset_tables
 
 if TYPE_CHECKING:
+    from evosplit.constraints import Constraints
     from evosplit.report import SplitReport
 
 __all__ = ["ParetoFront", "Split", "non_dominated", "pick_from"]
 
-MANIFEST_FORMAT = "evosplit-split"
-MANIFEST_VERSION = 1
-_MANIFEST_LISTS = ("names", "sizes", "target_sizes", "ids", "assignment")
 PICK_RULES = ("balanced", "origin", "ld", "lpd")
+NEGLIGIBLE = 1e-3  # parts of a random split's objective below which less is hardly better
 _LABEL_OBJECTIVES = ("images", "instances")
+_KINDS = {"images": "labels", "instances": "labels", "pairs": "pairs", "triplets": "pairs", "strata": "strata"}
+_IMPORTANCE = {"labels": 2.0, "pairs": 1.0, "strata": 1.0}  # in "balanced"
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,11 +76,11 @@ def non_dominated(scores: npt.NDArray[np.float64]) -> list[int]:
 def pick_from(front: ParetoFront, rule: str | int) -> int:
     """Choose a point of the front and return its index.
 
-    "balanced" takes the point nearest to the best value of every objective, each measured in its range over
-    the front; "origin" the one nearest to the origin (the paper's rule); "ld" the best in labels, "lpd" the
-    best in label pairs; an integer is an index. (Distances from the origin, raw or divided by a random
-    split's objectives, slide to the pairs' end of the front: there is always more left to gain in pairs than
-    in labels.)
+    Objectives are measured in units of a random split's. "balanced" takes the point with the least sum of what is left
+    in labels (twice, because they matter more), in pairs and in strata; "origin" the one nearest to the origin without
+    any unit (the paper's rule); "ld" the best in labels (samples and instances alike: the least product), "lpd" the
+    best in label pairs; an integer is an index. (The Euclidean distance slides to the pairs' end of the front: there is
+    always more left to gain in pairs than in labels.)
     """
     if isinstance(rule, (int, np.integer)) and not isinstance(rule, bool):
         if not -len(front) <= rule < len(front):
@@ -87,10 +88,9 @@ def pick_from(front: ParetoFront, rule: str | int) -> int:
         return int(rule) % len(front)
     scaled = front.objectives / np.where(front.reference > 0, front.reference, 1.0)
     if rule == "balanced":
-        best = front.objectives.min(axis=0)
-        extent = front.objectives.max(axis=0) - best
-        in_range = (front.objectives - best) / np.where(extent > 0, extent, 1.0)
-        return int(np.argmin(np.linalg.norm(in_range, axis=1)))
+        kinds = [_KINDS[name] for name in front.objective_names]
+        shares = [_IMPORTANCE[kind] / kinds.count(kind) for kind in kinds]
+        return int(np.argmin(scaled @ np.array(shares)))
     if rule == "origin":
         return int(np.argmin(np.linalg.norm(front.objectives, axis=1)))
     if rule in ("ld", "lpd"):
@@ -102,7 +102,7 @@ def pick_from(front: ParetoFront, rule: str | int) -> int:
                 f"it needs {' or '.join(map(repr, wanted))}"
             )
         # Equal in what was asked for: the better one in the rest.
-        first, second = scaled[:, columns].sum(axis=1), scaled.sum(axis=1)
+        first, second = np.log(scaled[:, columns] + NEGLIGIBLE).sum(axis=1), scaled.sum(axis=1)
         return int(np.lexsort((second, first))[0])
     raise EvoSplitError(
         f"pick is {rule!r}; choose one of {', '.join(map(repr, PICK_RULES))} or an index into the front"
@@ -131,6 +131,10 @@ class Split:
         How the split was made: method, seed, effort and so on, as recorded in the manifest.
     notes
         Sentences about what went otherwise than asked.
+    constraints
+        Groups, locks, strata and weights that were asked for; None if nothing of that was.
+    best_ed
+        The least possible `measures.ed`, or a lower bound of it: 0 unless groups or locks stand in the way.
 
     Examples
     --------
@@ -150,6 +154,8 @@ class Split:
     chosen: int = 0
     counts: LabelCounts | None = None
     recorded_measures: Mapping[str, float] | None = None
+    constraints: Constraints | None = None
+    best_ed: float = 0.0
 
     def __repr__(self) -> str:
         sizes = ", ".join(f"{name}: {size}" for name, size in zip(self.names, self.sizes, strict=True))
@@ -192,6 +198,13 @@ class Split:
         )
 
     @cached_property
+    def tables(self) -> SubsetTables:
+        """What each subset holds: samples, labels and label pairs."""
+        if self.counts is None:
+            raise EvoSplitError("this split carries no label counts; count where the data is")
+        return subset_tables(self.counts, self.assignment, len(self.names))
+
+    @cached_property
     def measures(self) -> Measures:
         """All measures of this split."""
         if self.counts is None:
@@ -200,8 +213,10 @@ class Split:
                     "this split carries no label counts; measure it with evosplit.measure(counts, split.assignment)"
                 )
             return Measures(**self.recorded_measures)  # type: ignore[arg-type]
-        tables = subset_tables(self.counts, self.assignment, len(self.names))
-        return measures_of(tables, np.array(self.target_sizes))
+        measured = measures_of(self.tables, np.array(self.target_sizes))
+        if self.constraints is None:
+            return measured
+        return replace(measured, flz_floor=self.constraints.flz_floor(self.counts, len(self.names)))
 
     def report(self) -> SplitReport:
         """Compare this split with random ones and with what is possible; print it, or use its `to_dict()`."""
@@ -223,29 +238,24 @@ class Split:
         True
         """
         wanted = ids.tolist() if isinstance(ids, np.ndarray) else list(ids)
-        known = dict(zip(self.sample_ids.tolist(), self.assignment.tolist(), strict=True))
-        present = set(wanted)
-        unknown = [sample for sample in wanted if sample not in known]
-        missing = [sample for sample in known if sample not in present]
-        parts = []
-        if unknown:
-            parts.append(f"{len(unknown)} ids are not in the split (first: {unknown[0]!r})")
-        if missing:
-            parts.append(f"{len(missing)} ids of the split are missing (first: {missing[0]!r})")
-        if len(present) < len(wanted):
-            parts.append(f"{len(wanted) - len(present)} ids are repeated")
-        if parts:
+        known = self.sample_ids.tolist()
+        difference = difference_of_ids(wanted, known)
+        if difference is not None:
             raise EvoSplitError(
-                f"the data is not what was split: {'; '.join(parts)}; replay it on the same data, or split anew"
+                f"the data is not what was split: {difference}; replay it on the same data, or split anew"
             )
-        return np.array([known[sample] for sample in wanted], dtype=np.int64)
+        subset_of = dict(zip(known, self.assignment.tolist(), strict=True))
+        return np.array([subset_of[sample] for sample in wanted], dtype=np.int64)
 
     def to_manifest(self, extra: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """Return all that is needed to replay the split, as JSON-able data; `extra` adds facts of a host."""
+        """Return all that is needed to replay the split, as JSON-able data; `extra` adds facts of a host.
+
+        What the keys mean is described in `evosplit.manifest`.
+        """
         ids = self.sample_ids.tolist()
         manifest: dict[str, Any] = {
-            "format": MANIFEST_FORMAT,
-            "version": MANIFEST_VERSION,
+            "format": FORMAT,
+            "version": VERSION,
             "evosplit": __version__,
             "names": list(self.names),
             "sizes": list(self.sizes),
@@ -255,6 +265,7 @@ class Split:
             "measures": self.measures.to_dict()
             if self.counts is not None or self.recorded_measures is not None
             else None,
+            "best_ed": self.best_ed,
             "ids_sha256": ids_hash(ids),
             "ids": ids,
             "assignment": self.assignment.tolist(),
@@ -266,49 +277,29 @@ class Split:
     @classmethod
     def from_manifest(cls, manifest: Any, *, source: str = "manifest") -> Split:
         """Rebuild a split from what `to_manifest` returned; `source` is named in errors."""
-        if not isinstance(manifest, dict) or manifest.get("format") != MANIFEST_FORMAT:
-            raise EvoSplitError(
-                f"{source} is no EvoSplit manifest: its 'format' is not {MANIFEST_FORMAT!r}; pass a split.json"
-            )
-        if manifest.get("version") != MANIFEST_VERSION:
-            raise EvoSplitError(
-                f"{source} has manifest version {manifest.get('version')!r}, "
-                f"this EvoSplit reads {MANIFEST_VERSION}; upgrade evosplit-plugins"
-            )
-        for key in _MANIFEST_LISTS:
-            if not isinstance(manifest.get(key), list):
-                raise EvoSplitError(f"{source} has no list {key!r}; it is damaged, save the split again")
-        names, ids, sizes = manifest["names"], manifest["ids"], manifest["sizes"]
-        if not all(isinstance(number, int) and 0 <= number < len(names) for number in manifest["assignment"]):
-            raise EvoSplitError(
-                f"{source} assigns samples to subsets other than its {len(names)}; save the split again"
-            )
-        assignment = np.array(manifest["assignment"], dtype=np.int64)
-        if len(ids) != len(assignment) or not len(names) == len(sizes) == len(manifest["target_sizes"]):
-            raise EvoSplitError(
-                f"{source} has {len(ids)} ids, {len(assignment)} assignments, {len(names)} names "
-                f"and {len(sizes)} sizes that do not fit together; save the split again"
-            )
-        if ids_hash(ids) != manifest.get("ids_sha256"):
-            raise EvoSplitError(f"{source} was changed by hand: its ids do not match their hash; save the split again")
-        if np.bincount(assignment, minlength=len(names)).tolist() != sizes:
-            raise EvoSplitError(
-                f"{source} was changed by hand: its assignment does not have its sizes; save the split again"
-            )
-        sample_ids = LabelCounts(np.zeros((len(ids), 0), dtype=np.int32), ids=ids).ids
+        check_manifest(manifest, source)
+        ids = manifest["ids"]
+        try:
+            sample_ids = LabelCounts(np.zeros((len(ids), 0), dtype=np.int32), ids=ids).ids
+        except EvoSplitError as error:
+            raise EvoSplitError(f"{source} is damaged: {error}; save the split again") from error
         return cls(
-            names=tuple(names),
-            assignment=assignment,
+            names=tuple(manifest["names"]),
+            assignment=np.array(manifest["assignment"], dtype=np.int64),
             sample_ids=sample_ids,
             target_sizes=tuple(manifest["target_sizes"]),
             settings=manifest.get("settings") or {},
             notes=tuple(manifest.get("notes") or ()),
             recorded_measures=manifest.get("measures"),
+            best_ed=float(manifest.get("best_ed", 0.0)),
         )
 
     def save(self, path: str | os.PathLike[str], *, extra: Mapping[str, Any] | None = None) -> None:
         """Write the manifest; the file appears whole or not at all."""
-        text = json.dumps(self.to_manifest(extra), ensure_ascii=False)
+        manifest = self.to_manifest(extra)
+        text = json.dumps(manifest, ensure_ascii=False)
+        if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
+            text = json.dumps(manifest)  # half a surrogate pair, as in file names of unknown encoding, needs escapes
         try:
             write_atomically(Path(path), text)
         except OSError as error:
@@ -322,7 +313,7 @@ class Split:
             manifest = json.loads(text)
         except OSError as error:
             raise EvoSplitError(f"cannot read the manifest {os.fspath(path)!r}: {error.strerror}") from error
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise EvoSplitError(
                 f"{os.fspath(path)!r} is not JSON ({error}); pass a split.json written by EvoSplit"
             ) from error
@@ -332,13 +323,6 @@ class Split:
         if name not in self.names:
             raise EvoSplitError(f"there is no subset {name!r}; the subsets are {', '.join(map(repr, self.names))}")
         return self.names.index(name)
-
-
-def ids_hash(ids: Iterable[Any]) -> str:
-    """Hash a collection of ids whatever its order; 1 and "1" differ."""
-    # str() of an integer is its JSON, only faster.
-    lines = sorted(str(sample) if type(sample) is int else json.dumps(sample) for sample in ids)
-    return hashlib.sha256("".join(f"{line}\n" for line in lines).encode()).hexdigest()
 
 
 def write_atomically(path: Path, text: str) -> None:

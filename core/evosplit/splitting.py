@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from evosplit.constraints import FREE, Constraints, resolve_constraints, sizes_around_locks
 from evosplit.counts import LabelCounts, as_label_counts
 from evosplit.errors import EvoSplitError, EvoSplitWarning
 from evosplit.methods import resolve_method
@@ -16,8 +17,11 @@ from evosplit.methods.base import EFFORTS, Method, OnProgress, Run
 from evosplit.problem import SplitProblem, build_problem
 from evosplit.ratios import Subsets, fold_subsets, resolve_subsets
 from evosplit.result import PICK_RULES, ParetoFront, Split, non_dominated, pick_from
+from evosplit.sizing import excess, least_excess, pack
 
 __all__ = ["kfold", "split"]
+
+LARGE_GROUPS = 5  # groups that fit into one subset only and are named, at most
 
 Seed = int | np.random.Generator | None
 
@@ -29,6 +33,11 @@ def split(
     method: str | Method = "evosplit",
     objectives: Sequence[str] | None = None,
     cover: bool = True,
+    groups: Iterable[Any] | None = None,
+    locked: Mapping[str, Iterable[Any]] | Sequence[str | None] | None = None,
+    strata: Mapping[str, Any] | None = None,
+    min_per_label: int = 1,
+    label_weights: Mapping[str, float] | None = None,
     pick: str | int = "balanced",
     effort: str = "normal",
     time_limit: float | None = None,
@@ -50,10 +59,23 @@ def split(
         label pairs and over labels), "random"; or a method object with parameters of its own.
     objectives
         What to spread: any of "images" (samples with a label, LD), "instances" (occurrences of a label, LD'), "pairs"
-        (samples with two labels together, LPD) and "triplets". By default images and pairs, and instances if labels
-        repeat; the paper's methods take instances and pairs.
+        (samples with two labels together, LPD), "triplets" and "strata". By default images and pairs, instances if
+        labels repeat, and strata if there are any; the paper's methods take instances and pairs.
     cover
         Give every subset at least one sample of every label that has enough samples.
+    groups
+        One value per sample; samples with equal values stay together (None: a sample on its own). The sizes then come
+        as close to those asked for as the groups allow.
+    locked
+        Samples that are already placed: their ids by subset name, or for each sample a subset name or None. They stay;
+        the others are placed so that the whole comes out balanced. Ratios refer to the whole.
+    strata
+        Further columns to balance, by name: one value per sample (texts, booleans, or numbers, which are sorted into
+        five bins of equal frequency when there are more than ten different ones), or a LabelCounts.
+    min_per_label
+        With `cover`: how many samples of each label every subset is to get, where there are enough.
+    label_weights
+        How much more (or less) than 1 some labels matter, by name.
     pick
         Which trade-off of the front: "balanced", "origin" (the paper's rule), "ld", "lpd", or an index.
     effort
@@ -81,6 +103,11 @@ def split(
         method=method,
         objectives=objectives,
         cover=cover,
+        groups=groups,
+        locked=locked,
+        strata=strata,
+        min_per_label=min_per_label,
+        label_weights=label_weights,
         pick=pick,
         effort=effort,
         time_limit=time_limit,
@@ -116,6 +143,11 @@ def _solve(
     method: str | Method,
     objectives: Sequence[str] | None,
     cover: bool,
+    groups: Iterable[Any] | None,
+    locked: Mapping[str, Iterable[Any]] | Sequence[str | None] | None,
+    strata: Mapping[str, Any] | None,
+    min_per_label: int,
+    label_weights: Mapping[str, float] | None,
     pick: str | int,
     effort: str,
     time_limit: float | None,
@@ -128,21 +160,43 @@ def _solve(
     run = Run(np.random.default_rng(seed), effort, n_jobs, time_limit, on_progress)
     if objectives is None:
         objectives = getattr(solver, "default_objectives", None)
-    problem = build_problem(counts, subsets, objectives=objectives, cover=cover)
+    constraints = resolve_constraints(
+        counts,
+        subsets,
+        groups=groups,
+        locked=locked,
+        strata=strata,
+        min_per_label=min_per_label,
+        label_weights=label_weights,
+    )
+    _check_respect(method, solver, constraints)
     notes: tuple[str, ...] = ()
-    if not counts.totals.any():
-        notes = ("no sample carries any label, so there is nothing to balance: the split is random.",)
-        warnings.warn(notes[0], EvoSplitWarning, stacklevel=3)
+    aims = subsets
+    if constraints is not None:
+        aims, notes = _around_locks(subsets, constraints)
+        notes = (*notes, *_large_groups(aims, constraints))
+        for note in notes:
+            warnings.warn(note, EvoSplitWarning, stacklevel=3)
+    if not counts.totals.any() and not (constraints is not None and constraints.strata):
+        nothing = "no sample carries any label, so there is nothing to balance: the split is random."
+        notes = (*notes, nothing)
+        warnings.warn(nothing, EvoSplitWarning, stacklevel=3)
         solver = resolve_method("random")
-    solution = solver.solve(problem, run)
+    from evosplit import _kernels
+
+    with _kernels.when_compiling(lambda: run.report(0.0, "compiling, once after installation")):
+        problem = build_problem(counts, aims, objectives=objectives, cover=cover, constraints=constraints)
+        solution = solver.solve(problem, run)
     if run.stopped is not None:
         notes = (*notes, run.stopped)
     front = _front(problem, solution.assignments)
     chosen = pick_from(front, pick)
+    best_ed = _best_ed(problem, subsets, front.assignments[chosen])
     settings = {
         "method": method if isinstance(method, str) else repr(method),
         "objectives": list(problem.objectives),
         "cover": cover,
+        **_asked(constraints),
         "pick": int(pick) if isinstance(pick, (int, np.integer)) else pick,
         "effort": effort,
         "seed": int(seed) if isinstance(seed, (int, np.integer)) else None,
@@ -157,7 +211,89 @@ def _solve(
         front=front,
         chosen=chosen,
         counts=counts,
+        constraints=constraints,
+        best_ed=best_ed,
     )
+
+
+def _check_respect(method: str | Method, solver: Method, constraints: Constraints | None) -> None:
+    """Refuse what the method cannot do, instead of ignoring it."""
+    able: frozenset[str] = getattr(solver, "respects", frozenset())
+    for name in _asked(constraints):
+        if name not in able:
+            raise EvoSplitError(
+                f"method {method!r} knows no {name}; use method='evosplit', or leave {name}= out"
+                if isinstance(method, str)
+                else f"{method!r} knows no {name}; use method='evosplit', or leave {name}= out"
+            )
+
+
+def _asked(constraints: Constraints | None) -> dict[str, Any]:
+    """Return which constraints there are, as the manifest records them."""
+    if constraints is None:
+        return {}
+    asked: dict[str, Any] = {}
+    if constraints.groups is not None:
+        asked["groups"] = len(constraints.groups)
+    if constraints.n_locked:
+        asked["locked"] = constraints.n_locked
+    if constraints.strata:
+        asked["strata"] = [stratum.name for stratum in constraints.strata]
+    if constraints.min_per_label > 1:
+        asked["min_per_label"] = constraints.min_per_label
+    if constraints.label_weights:
+        asked["label_weights"] = dict(constraints.label_weights)
+    return asked
+
+
+def _around_locks(subsets: Subsets, constraints: Constraints) -> tuple[Subsets, tuple[str, ...]]:
+    """Aim at other sizes where more samples are locked into a subset than it should have."""
+    held = np.bincount(constraints.locked[constraints.locked != FREE], minlength=len(subsets))
+    aims = sizes_around_locks(subsets.sizes, held.tolist())
+    notes = tuple(
+        f"{n} samples are locked into {name!r}, {n - size} more than the {size} asked for; the others share the rest."
+        for name, n, size in zip(subsets.names, held.tolist(), subsets.sizes, strict=True)
+        if n > size
+    )
+    return Subsets(subsets.names, aims), notes
+
+
+def _large_groups(subsets: Subsets, constraints: Constraints) -> tuple[str, ...]:
+    """Name the free groups that leave no choice, because they fit into one subset at most."""
+    groups = constraints.groups
+    if groups is None:
+        return ()
+    locked = np.full(len(groups), FREE)
+    locked[groups.code_of_sample] = constraints.locked
+    fits = (groups.sizes[:, None] <= np.array(subsets.sizes)).sum(axis=1)
+    notes = []
+    for group in np.flatnonzero((fits <= 1) & (locked == FREE) & (groups.sizes > 1)):
+        who = f"group {groups.names[group]!r} has {groups.sizes[group]} samples, more than every subset"
+        largest = subsets.names[int(np.argmax(subsets.sizes))]
+        notes.append(f"{who} but {largest!r}." if fits[group] else f"{who}; the sizes asked for cannot be met.")
+    shown = notes[:LARGE_GROUPS]
+    if len(notes) > LARGE_GROUPS:
+        shown.append(f"{len(notes) - LARGE_GROUPS} further groups are as large.")
+    return tuple(shown)
+
+
+def _best_ed(problem: SplitProblem, subsets: Subsets, assignment: npt.NDArray[Any]) -> float:
+    """Return the least ED that groups and locks allow, or a lower bound of it."""
+    asked = np.array(subsets.sizes)
+    found = int(np.abs(np.bincount(assignment, minlength=len(subsets)) - asked).sum())
+    if found == 0:
+        return 0.0
+    free = problem.locked == FREE
+    held = np.bincount(problem.locked[~free], weights=problem.unit_sizes[~free], minlength=len(subsets))
+    rooms = (asked - held).astype(np.int64)
+    least = least_excess(problem.unit_sizes[free], rooms)
+    if least < found:
+        packed, proven = pack(problem.unit_sizes[free], rooms, found)
+        if packed is not None:
+            least = excess(problem.unit_sizes[free], packed, rooms)
+        elif proven:
+            least = found
+    return min(least, found) / len(subsets)
 
 
 def _check_options(pick: str | int, effort: str, time_limit: float | None, n_jobs: int, seed: Seed) -> None:
@@ -181,6 +317,6 @@ def _front(problem: SplitProblem, assignments: Sequence[npt.NDArray[Any]]) -> Pa
     small = np.int8 if problem.k <= 127 else np.int32
     scores = np.array([problem.evaluate(problem.column_table(problem.type_table(a))) for a in assignments])
     keep = non_dominated(scores)
-    kept = np.stack([assignments[i].astype(small) for i in keep])
+    kept = np.stack([problem.of_samples(assignments[i].astype(small)) for i in keep])
     kept.setflags(write=False)
     return ParetoFront(scores[keep], problem.objectives, kept, problem.random_reference)

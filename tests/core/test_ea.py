@@ -238,6 +238,20 @@ def test_stopping_leaves_out_what_has_not_begun():
     assert any("stopped early on request" in note for note in made.notes)
 
 
+@pytest.mark.parametrize("generations", [1, 20])
+def test_stopping_returns_the_best_so_far(generations):
+    """The split that is returned is the one whose fitness was reported last."""
+    heard = []
+
+    def stop(done, message):
+        heard.append(message)
+        return len(heard) < generations
+
+    made = split(long_tailed(), (0.8, 0.2), method="ea-ld", objectives=("instances",), on_progress=stop)
+    assert len(heard) == generations
+    assert heard[-1] == f"run 1 of 5: best {made.measures.ld_occurrences:.3g}"
+
+
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [

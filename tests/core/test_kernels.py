@@ -14,6 +14,8 @@ from strategies import count_matrices, problems, sizes_for, splits
 
 from evosplit import _kernels, split
 from evosplit._kernels import exchange, stratification
+from evosplit._kernels import population as kernels
+from evosplit._kernels.triplets import triplet_codes
 from evosplit.methods import memetic
 
 
@@ -289,35 +291,70 @@ def test_unit_change(drawn, data):
 @pytest.mark.parametrize("candidates", [1, 3, 100])
 @given(problem=problems(min_labels=1), seed=st.integers(0, 2**32))
 def test_repair_sizes(candidates, problem, seed):
-    """Sizes become exact with as few moves as possible, and the counts follow."""
+    """Sizes become exact with as few moves as possible, the counts follow, and what is not movable stays."""
     dense, sizes = problem
     k = len(sizes)
-    assignment = np.random.default_rng(seed).integers(0, k, size=len(dense)).astype(np.int32)
-    before = np.bincount(assignment, minlength=k)
+    rng = np.random.default_rng(seed)
+    assignment = rng.integers(0, k, size=len(dense)).astype(np.int32)
+    before = assignment.copy()
+    excess = np.bincount(assignment, minlength=k) - sizes
+    movable = rng.random(len(dense)) < 0.3
+    for j in np.flatnonzero(excess > 0):  # as many as have to move can move
+        movable[np.flatnonzero(assignment == j)[: excess[j]]] = True
     counts = np.zeros((dense.shape[1], k), dtype=np.int64)
     for sample, j in enumerate(assignment):
         counts[:, j] += dense[sample]
     ones = np.ones(dense.shape[1])
     moves = stratification.repair_sizes(
-        *csr(dense), np.arange(len(dense)), dense.sum(axis=0), ones, ones, np.array(sizes),
+        *csr(dense), np.arange(len(dense)), dense.sum(axis=0), ones, ones, np.array(sizes), movable,
         assignment, counts, candidates, seeded(),
     )  # fmt: skip
     assert np.bincount(assignment, minlength=k).tolist() == sizes
-    assert moves == np.maximum(before - sizes, 0).sum()
+    assert moves == (assignment != before).sum() == np.maximum(excess, 0).sum()
+    assert (assignment[~movable] == before[~movable]).all()
     assert counts.tolist() == naive.subset_tables(dense, assignment.tolist(), k)[2]
 
 
-def test_repair_moves_the_cheapest():
-    """With all candidates on the table the sample whose move costs least is moved."""
+@pytest.mark.parametrize(("locked", "moved"), [([], 3), ([3], 0), ([0, 3], 1)])
+def test_repair_moves_the_cheapest(locked, moved):
+    """With all candidates on the table the sample whose move costs least is moved, of those that may."""
     dense = np.array([[1, 0], [0, 1], [1, 1], [0, 0], [1, 1], [1, 1]])
     assignment = np.array([0, 0, 0, 0, 1, 1], dtype=np.int32)  # the labels lie right, the sizes do not
     counts = np.array([[2, 2], [2, 2]])
+    movable = ~np.isin(np.arange(6), locked)
     moves = stratification.repair_sizes(
-        *csr(dense), np.arange(6), np.array([4, 4]), np.ones(2), np.ones(2), np.array([3, 3]),
+        *csr(dense), np.arange(6), np.array([4, 4]), np.ones(2), np.ones(2), np.array([3, 3]), movable,
         assignment, counts, 10, seeded(),
     )  # fmt: skip
     assert moves == 1
-    assert assignment.tolist() == [0, 0, 0, 1, 1, 1]
+    assert np.flatnonzero(assignment != [0, 0, 0, 0, 1, 1]).tolist() == [moved]
+
+
+@given(problem=problems(min_labels=1), data=st.data())
+def test_deal_uneven(problem, data):
+    """Each unit goes where there is room for it and most is lacking of what it carries, or where most room is."""
+    dense, sizes = problem
+    k, totals = len(sizes), dense.sum(axis=0)
+    unit_sizes = np.array([data.draw(st.integers(1, 3)) for _ in dense])
+    shares = np.array(sizes) / sum(sizes)
+    counts, room = np.zeros((dense.shape[1], k), dtype=np.int64), np.array(sizes)
+    order = np.arange(len(dense))
+    chosen = stratification.deal_uneven(*csr(dense), order, unit_sizes, totals, shares, counts, room)
+    held, left = np.zeros((dense.shape[1], k)), np.array(sizes)
+    for row, size, j in zip(dense, unit_sizes, chosen, strict=True):
+        fits = np.flatnonzero(left >= size)
+        if len(fits):
+            assert j in fits
+            carried = np.flatnonzero(row)
+            lacking = 1 - held[carried] / np.outer(totals[carried], shares)
+            desire = (row[carried] / totals[carried]) @ lacking
+            assert desire[j] == pytest.approx(desire[fits].max())
+        else:
+            assert left[j] == left.max()
+        held[:, j] += row
+        left[j] -= size
+    assert (counts == held).all()
+    assert (room == left).all()
 
 
 # --- the search
@@ -366,21 +403,6 @@ def test_similarity_keys(dense, random):
         assert (keys[a] < keys[b]) == (tuples[a] < tuples[b])
 
 
-@given(st.integers(2, 12).flatmap(sizes_for), st.randoms(use_true_random=False), st.integers(0, 12))
-def test_follow_cycles(sizes, random, limit):
-    """Units move towards the other split, sizes stay, and no more than one cycle moves beyond the limit."""
-    here = np.repeat(np.arange(len(sizes)), sizes)
-    there = here.copy()
-    random.shuffle(there)
-    before = here.copy()
-    moving = np.flatnonzero(here != there)
-    moved = exchange.follow_cycles(here, there, moving, len(sizes), limit)
-    assert np.bincount(here, minlength=len(sizes)).tolist() == list(sizes)
-    assert all(here[i] in (before[i], there[i]) for i in range(len(here)))
-    assert (here != before).sum() == moved
-    assert min(limit, len(moving)) <= moved <= len(moving)
-
-
 @given(splits(min_labels=1, max_subsets=3))
 def test_move_features(drawn):
     """Moving a unit moves its features and what it adds to the totals."""
@@ -406,3 +428,140 @@ def test_engine_keeps_its_books(monkeypatch, exact_columns):
     made = split(counts, (30, 18, 12), effort="fast")
     assert made.sizes == (30, 18, 12)
     assert (made.front.objectives[made.chosen] < made.front.reference).all()
+
+
+# --- populations
+
+
+def typed(dense):
+    """Merge equal rows: the CSR arrays of the distinct ones, and the type of each row."""
+    first, number = naive.distinct_rows(dense)
+    return (*csr(dense[first]), np.array(number, dtype=np.int32))
+
+
+def drawn_population(n, sizes, seed):
+    """Draw splits of exact size."""
+    filled = np.repeat(np.arange(len(sizes), dtype=np.int8), sizes)
+    return np.random.default_rng(seed).permuted(np.tile(filled, (n, 1)), axis=1)
+
+
+def overall_odds(dense, whole):
+    """Odds of each column overall; -1 where a column is the whole."""
+    return np.array([-1.0 if part == whole else naive.odds(part, whole) for part in dense.sum(axis=0).tolist()])
+
+
+@given(problem=problems(), seed=st.integers(0, 2**32))
+def test_score_population(problem, seed):
+    """Each individual has the LD, LD' and LPD of its split."""
+    dense, sizes = problem
+    pairs = naive.label_pairs(dense)
+    with_pair = np.zeros((len(dense), len(pairs)), dtype=np.int64)
+    for column, rows in enumerate(pairs.values()):
+        with_pair[rows, column] = 1
+    parts = [(dense > 0).astype(np.int64), dense, with_pair]
+    wholes = [len(dense), dense.sum(), with_pair.sum()]
+    odds = np.concatenate([overall_odds(part, whole) for part, whole in zip(parts, wholes, strict=True)])
+    ends = np.cumsum([part.shape[1] for part in parts])
+    blocks = np.array([(0, ends[0], 0), (ends[0], ends[1], 1), (ends[1], ends[2], 1)])
+    population = drawn_population(3, sizes, seed)
+    scores = kernels.score_population(*typed(np.hstack(parts)), odds, blocks, np.array(sizes), population)
+    for genes, found in zip(population.tolist(), scores, strict=True):
+        expected = naive.measures(dense, genes, len(sizes), sizes)
+        assert found == pytest.approx([expected[name] for name in ("ld", "ld_occurrences", "lpd_occurrences")])
+
+
+@pytest.mark.parametrize("by_total", [False, True])
+@given(problem=problems(min_labels=1), seed=st.integers(0, 2**32))
+def test_children_follow_their_parents(by_total, problem, seed):
+    """What changed from a parent gives the same fitness, deviations and sums as counting everything."""
+    dense, sizes = problem
+    features = typed(dense if by_total else (dense > 0).astype(np.int64))
+    measure = (overall_odds(dense, dense.sum()), np.array(sizes), by_total)
+    genes = drawn_population(4, sizes, seed)
+    genes[3] = genes[1]  # a child may equal its parent
+    tables, deviations = np.zeros((4, len(sizes), dense.shape[1]), dtype=np.int32), np.zeros((4, len(sizes)))
+    kernels.tally_population(*features, *measure, genes[:2], tables, deviations)
+    parents, children = np.array([0, 1]), np.array([2, 3])
+    scores = kernels.score_children(*features, *measure, genes, tables, deviations, parents, children)
+    kernels.adopt_children(*features, genes, tables, parents, children)
+    counted, afresh = np.zeros_like(tables), np.zeros_like(deviations)
+    expected = kernels.tally_population(*features, *measure, genes, counted, afresh)
+    assert scores.tolist() == expected[2:].tolist()
+    assert deviations.tolist() == afresh.tolist()
+    assert tables.tolist() == counted.tolist()
+    for individual, table in zip(genes.tolist(), counted, strict=True):
+        _, images, instances, _ = naive.subset_tables(dense, individual, len(sizes))
+        assert table.T.tolist() == (instances if by_total else images)
+
+
+@given(problem=problems(), share=st.floats(0, 1), seed=st.integers(0, 2**32))
+def test_mutate(problem, share, seed):
+    """Exactly as many genes as asked for have another subset."""
+    dense, sizes = problem
+    parents = drawn_population(3, sizes, seed)
+    mutants, n_genes = parents.copy(), 1 + int(share * (len(dense) - 1))
+    kernels.mutate(mutants, n_genes, len(sizes), np.random.default_rng(seed))
+    assert (mutants != parents).sum(axis=1).tolist() == [n_genes] * 3
+    assert ((mutants >= 0) & (mutants < len(sizes))).all()
+
+
+@given(problem=problems(), seed=st.integers(0, 2**32))
+def test_cross_over(problem, seed):
+    """A child has the head of its first parent and the tail of its second."""
+    dense, sizes = problem
+    first, second = drawn_population(3, sizes, seed), drawn_population(3, sizes, seed + 1)
+    children = kernels.cross_over(first, second, np.random.default_rng(seed))
+    for a, b, child in zip(first.tolist(), second.tolist(), children.tolist(), strict=True):
+        assert child in [[*a[:cut], *b[cut:]] for cut in range(1, len(dense))]
+
+
+@given(problem=problems(), seed=st.integers(0, 2**32))
+def test_repair_population_sizes(problem, seed):
+    """Sizes become exact with as few moves as possible."""
+    dense, sizes = problem
+    broken = np.random.default_rng(seed).integers(0, len(sizes), size=(3, len(dense)))
+    repaired = broken.copy()
+    kernels.repair_sizes(repaired, np.array(sizes), np.random.default_rng(seed))
+    for before, after in zip(broken, repaired, strict=True):
+        assert np.bincount(after, minlength=len(sizes)).tolist() == sizes
+        surplus = np.bincount(before, minlength=len(sizes)) - sizes
+        assert (before != after).sum() == surplus[surplus > 0].sum()
+
+
+def empty_cells(dense, genes, k):
+    """Count the label-subset combinations without a sample."""
+    _, images, _, _ = naive.subset_tables(dense, genes, k)
+    return sum(count == 0 for row in images for count in row)
+
+
+@given(problem=problems(min_labels=1, max_samples=7, max_subsets=3), seed=st.integers(0, 2**32))
+def test_repair_cover(problem, seed):
+    """As few label-subset combinations as possible stay empty, sizes stay, and what is covered is left alone."""
+    dense, sizes = problem
+    k = len(sizes)
+    indptr, indices, _, number = typed(dense)
+    by_label = sp.csc_array(dense)
+    holders = by_label.indptr.astype(np.int64), by_label.indices.astype(np.int64)
+    population = drawn_population(2, sizes, seed)
+    before = population.copy()
+    floor = sum(max(0, k - n) for n in (dense > 0).sum(axis=0))
+    covered = [kernels._is_covered(*holders, genes, k) for genes in population]
+    assert covered == [empty_cells(dense, genes, k) == floor for genes in population.tolist()]
+    rng = np.random.default_rng(seed)
+    kernels.repair_cover(indptr, indices, number, *holders, population, np.array(sizes), 10, rng)
+    least = naive.fewest_empty_cells(dense, sizes)
+    for was, is_covered, genes in zip(before, covered, population, strict=True):
+        assert np.bincount(genes, minlength=k).tolist() == sizes
+        assert empty_cells(dense, genes.tolist(), k) == least
+        assert not is_covered or (genes == was).all()
+
+
+@given(count_matrices(max_labels=6))
+def test_triplet_codes(dense):
+    """Each row lists the codes of its triplets, in order."""
+    indptr, indices, _ = csr(dense)
+    q = dense.shape[1]
+    pointers, codes = triplet_codes(indptr, indices, q)
+    for row, counts in enumerate(dense):
+        expected = [(h * q + i) * q + j for h, i, j in itertools.combinations(np.flatnonzero(counts).tolist(), 3)]
+        assert codes[pointers[row] : pointers[row + 1]].tolist() == expected

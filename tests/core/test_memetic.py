@@ -10,16 +10,17 @@ import itertools
 import naive
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
-from strategies import count_matrices, problems
+from strategies import conditions_for, count_matrices, problems
 
 from evosplit import LabelCounts, measure, split
 from evosplit._kernels import exchange
+from evosplit.constraints import resolve_constraints, sizes_around_locks
 from evosplit.methods import memetic
 from evosplit.methods.base import Run
 from evosplit.methods.iterative import IterativeStratification
-from evosplit.methods.memetic import Candidate, Landscape, Memetic, weightings
+from evosplit.methods.memetic import Candidate, Landscape, Memetic, emphasise_images, weightings
 from evosplit.problem import build_problem
 from evosplit.ratios import resolve_subsets
 
@@ -36,10 +37,12 @@ def _wrap_around():
         yield
 
 
-def problem_of(counts, sizes, **options):
+def problem_of(counts, sizes, *, objectives=None, cover=True, **conditions):
     """Build the problem of splitting these counts into subsets of these sizes."""
     counts = LabelCounts(counts)
-    return build_problem(counts, resolve_subsets(list(sizes), counts.n_samples), **options)
+    subsets = resolve_subsets(list(sizes), counts.n_samples)
+    constraints = resolve_constraints(counts, subsets, **conditions)
+    return build_problem(counts, subsets, objectives=objectives, cover=cover, constraints=constraints)
 
 
 def long_tailed(m=150, q=8, seed=0):
@@ -53,18 +56,22 @@ def long_tailed(m=150, q=8, seed=0):
 class Board:
     """A random split in the arrays of the kernels, with equal weights, and its recount."""
 
-    def __init__(self, counts, sizes, seed=0, *, objectives=THREE, cover=True, exact=False):
-        self.problem = problem_of(counts, sizes, objectives=objectives, cover=cover)
+    def __init__(self, counts, sizes, seed=0, *, objectives=THREE, cover=True, exact=False, strict=False, **conditions):
+        self.problem = problem_of(counts, sizes, objectives=objectives, cover=cover, **conditions)
         rng = np.random.default_rng(seed)
-        start = rng.permutation(np.repeat(np.arange(len(sizes)), sizes))
-        self.land = land = Landscape(self.problem, start, rng)
+        self.land = land = Landscape(self.problem, self.problem.draw(rng), rng)
         self.unit_at = land.start.unit_at.copy()
         self.slot_of = np.argsort(self.unit_at).astype(np.int32)
         _, self.counts, self.totals = land.tables(land.start)
         land.exact = exact
-        self.columns, self.linear, self.penalty, self.price = land.columns(np.ones(len(objectives)) / len(objectives))
+        self.weights = np.ones(len(self.problem.objectives)) / len(self.problem.objectives)
+        self.columns, self.linear, self.penalty, self.price = land.columns(self.weights, strict)
         self.state = np.array([seed + 1], dtype=np.uint64)
-        self.features = self.problem.features.toarray()
+        # An empty place is a unit without features.
+        self.features = np.vstack(
+            (self.problem.features.toarray(), np.zeros(self.problem.features.shape[1], dtype=int))
+        )
+        self.sizes = np.append(self.problem.type_sizes, 0)
         self.kinds = (land.indptr, land.indices, land.data, land.block_sums)
         self.split = (self.unit_at, self.slot_of, land.starts, self.counts, self.totals)
 
@@ -75,6 +82,11 @@ class Board:
     def recount(self):
         """Count features and block totals in each subset, unit by unit."""
         counts, totals = np.zeros_like(self.counts), np.zeros_like(self.totals)
+        for kind, j in zip(*np.nonzero(self.land.fixed), strict=True):
+            counts[:, j] += self.land.fixed[kind, j] * self.features[kind]
+            totals[:, j] += self.land.fixed[kind, j] * self.land.block_sums[kind]
+        if self.problem.uneven:
+            totals[-1] = 2 * self.problem.sizes
         for unit, j in enumerate(self.subset_of()):
             counts[:, j] += self.features[self.land.type_of[unit]]
             totals[:, j] += self.land.block_sums[self.land.type_of[unit]]
@@ -136,6 +148,30 @@ class Board:
         self.unit_at[places[0]], self.unit_at[places[1]] = second, first
         exchange.move_features(*self.kinds, self.counts, self.totals, self.land.type_of[first], a, b)
         exchange.move_features(*self.kinds, self.counts, self.totals, self.land.type_of[second], b, a)
+
+
+@st.composite
+def conditioned(draw):
+    """Draw counts, sizes and conditions, groups or locks at least, that leave two units to exchange."""
+    counts, sizes = draw(problems(min_labels=1, max_subsets=3))
+    groups, locked = draw(conditions_for(len(counts), len(sizes)))
+    units, fixed = naive.units_of(len(counts), groups, locked)
+    assume(groups is not None or locked is not None)
+    assume(fixed.count(-1) > 1)
+    names = resolve_subsets(sizes, len(counts)).names
+    conditions = {"groups": groups, "locked": None if locked is None else [None if j < 0 else names[j] for j in locked]}
+    held = [sum(len(unit) for unit, j in zip(units, fixed, strict=True) if j == subset) for subset in range(len(sizes))]
+    sizes = list(sizes_around_locks(sizes, held))
+    assume(min(sizes) > 0)
+    if draw(st.booleans()):
+        conditions["strata"] = {
+            "site": draw(st.lists(st.sampled_from("ab"), min_size=len(counts), max_size=len(counts)))
+        }
+    if draw(st.booleans()):
+        conditions["label_weights"] = {"0": draw(st.sampled_from([0.2, 7.0]))}
+    if draw(st.booleans()):
+        conditions["min_per_label"] = 2
+    return counts, sizes, conditions
 
 
 # --- kernels
@@ -336,23 +372,6 @@ def test_kernel_proposals_are_legal(problem, reach, seed):
             assert starts[b] <= slot_b < starts[b + 1]
 
 
-@few
-@given(problem=problems(min_labels=1), seed=st.integers(0, 99))
-def test_kernel_inheritance(problem, seed):
-    """A child's units sit where one parent has them, the agreed ones where both do, and the sizes stay."""
-    counts, sizes = problem
-    land = Board(counts, sizes).land
-    rng = np.random.default_rng(seed)
-    mother, father = (Candidate(rng.permutation(land.start.unit_at)) for _ in range(2))
-    child = land.inherit(mother, father, rng)
-    subset = np.repeat(np.arange(len(sizes)), sizes)
-    of_mother, of_father, of_child = (subset[np.argsort(parent.unit_at)] for parent in (mother, father, child))
-    assert sorted(child.unit_at.tolist()) == list(range(len(counts)))
-    assert ((of_child == of_mother) | (of_child == of_father)).all()
-    differ = (of_mother != of_father).sum()
-    assert differ // 2 <= (of_child != of_mother).sum() <= differ
-
-
 @pytest.mark.parametrize("q", [3, 40, 200])
 def test_kernel_similar_units_lie_side_by_side(q):
     """In every order of similarity, units with equal labels follow each other."""
@@ -377,6 +396,142 @@ def test_kernel_carriers(dense):
         carries = [u for u, kind in enumerate(board.land.type_of) if board.features[kind, label]]
         assert units[starts[label] : starts[label + 1]].tolist() == carries
     assert starts[-1] == len(units)
+
+
+# --- kernels under conditions
+
+
+@few
+@given(drawn=conditioned(), strict=st.booleans(), seed=st.integers(0, 99))
+def test_kernel_exchanges_of_equal_sizes_are_exact(drawn, strict, seed):
+    """With images alone and units of equal size the change is the difference of the full costs, for every pair."""
+    counts, sizes, conditions = drawn
+    conditions.pop("strata", None)
+    board = Board(counts, sizes, seed, objectives=("images",), strict=strict, **conditions)
+    model, before = board.model(), board.linear_cost()
+    for first, second in itertools.combinations(range(len(board.unit_at)), 2):
+        kinds = board.land.type_of[[first, second]]
+        a, b = board.subset_of()[[first, second]]
+        if a == b or board.sizes[kinds[0]] != board.sizes[kinds[1]] or board.sizes[kinds[0]] == 0:
+            continue
+        found = board.change(model, *kinds, a, b)
+        board.exchange(first, second, a, b)
+        assert found == pytest.approx(board.linear_cost() - before, abs=1e-9 * max(1.0, before))
+        board.exchange(second, first, a, b)
+    board.check_books()
+
+
+@few
+@given(drawn=conditioned(), strict=st.booleans(), data=st.data())
+def test_kernel_exchange_change_of_uneven_units(drawn, strict, data):
+    """Between units of any size, and with empty places, the change is what the parabolas of the totals predict."""
+    counts, sizes, conditions = drawn
+    board = Board(counts, sizes, data.draw(st.integers(0, 99)), strict=strict, **conditions)
+    assume((board.land.slots > 0).sum() > 1)
+    model, scale, fitted_at = board.model(), board.land.scale, board.totals.copy()
+    parabolas = {
+        (block, j): naive.totals_parabola(board.linear, scale, board.counts, fitted_at, board.land.spread, block, j)
+        for block, j in itertools.product(range(len(fitted_at)), range(board.problem.k))
+    }
+    movable = np.flatnonzero(board.land.slots > 0).tolist()
+    for last in (False, True):
+        a, b = data.draw(st.permutations(movable))[:2]
+        subset = board.subset_of()
+        first, second = (data.draw(st.sampled_from(np.flatnonzero(subset == j).tolist())) for j in (a, b))
+        kinds = board.land.type_of[first], board.land.type_of[second]
+        gains = board.features[kinds[1]] - board.features[kinds[0]]
+        moves = board.land.block_sums[kinds[1]] - board.land.block_sums[kinds[0]]
+        predicted = naive.modelled_change(
+            board.linear, scale, board.penalty, board.counts, board.totals, parabolas, fitted_at, gains, moves, a, b
+        )
+        tolerance = 1e-8 * max(1.0, board.linear_cost())
+        assert board.change(model, *kinds, a, b) == pytest.approx(predicted, abs=tolerance)
+        if not last:
+            board.exchange(first, second, a, b)
+    board.check_books()
+
+
+@few
+@given(drawn=conditioned(), strict=st.booleans(), seed=st.integers(0, 99))
+def test_kernel_exact_search_under_conditions(drawn, strict, seed):
+    """Without heat the exact cost never grows: the objectives, what is lacking, and what the sizes miss."""
+    counts, sizes, conditions = drawn
+    board = Board(counts, sizes, seed, exact=True, strict=strict, **conditions)
+    problem, costs = board.problem, []
+    for _ in range(4):
+        costs.append(sum(naive.odds_costs(board.columns, board.penalty, board.counts, board.totals)))
+        lack = np.maximum(problem.needs[:, None] - board.counts[: problem.counts.n_labels], 0).sum()
+        held = board.counts[-1] if problem.uneven else problem.sizes
+        expected = board.land.of_blocks(board.weights) @ (
+            problem.evaluate_blocks(board.counts, held) / board.land.reference
+        )
+        if problem.uneven:
+            off = np.abs(held / np.maximum(2 * problem.sizes - held, 1) - 1).sum()
+            assert (off == 0) == (held == problem.sizes).all()
+            expected += board.columns[-1, exchange.WEIGHT] * off
+        assert costs[-1] == pytest.approx(expected + board.penalty * lack)
+        board.search(40, hot=0.0, cold=0.0)
+        board.check_books()
+    assert all(after <= before * (1 + 1e-9) + 1e-9 for before, after in itertools.pairwise(costs))
+
+
+@SEARCHES
+@few
+@given(drawn=conditioned(), seed=st.integers(0, 99))
+def test_kernel_books_under_conditions(exact, drawn, seed):
+    """After hot and cold searches and mending, places and sums are those of a recount, locked units included."""
+    counts, sizes, conditions = drawn
+    board = Board(counts, sizes, seed, exact=exact, **conditions)
+    board.search(150, hot=100.0, cold=1.0)
+    board.check_books()
+    board.settle()
+    board.check_books()
+    assert (board.land.tables(Candidate(board.unit_at))[0] >= board.problem.locked_table).all()
+
+
+@few
+@given(drawn=conditioned(), seed=st.integers(0, 99))
+def test_kernel_cost_is_that_of_the_split(drawn, seed):
+    """The cost of a candidate is that of its split, evaluated sample by sample; sizes and lacks come first."""
+    counts, sizes, conditions = drawn
+    board = Board(counts, sizes, seed, **conditions)
+    board.search(60, hot=10.0, cold=1.0)
+    candidate, problem, k = Candidate(board.unit_at), board.problem, len(sizes)
+    assignment = problem.of_samples(board.land.assignments([candidate])[0]).tolist()
+    held, images, instances, pairs = naive.subset_tables(counts, assignment, k)
+    weights = [conditions.get("label_weights", {}).get(str(label), 1.0) for label in range(counts.shape[1])]
+    pair_weights = [max(weights[i], weights[j]) for i, j in naive.label_pairs(counts)]
+    values = [
+        naive.weighted_distribution(images, held, weights),
+        naive.weighted_distribution(instances, np.sum(instances, axis=0).tolist(), weights),
+        naive.weighted_distribution(pairs, np.sum(pairs, axis=0).tolist() if pairs else [0] * k, pair_weights),
+    ]
+    if "strata" in conditions:
+        values.append(naive.strata_distribution(conditions["strata"].values(), assignment, k))
+    least = conditions.get("min_per_label", 1)
+    needs = [min(least, max(1, int((column > 0).sum()) // k)) for column in counts.T]
+    penalties = 1e3 * naive.lack_of(counts, assignment, needs, k) + 1e9 * naive.size_excess(assignment, sizes)
+    found = board.land.cost(candidate, board.weights)
+    assert found == pytest.approx(board.weights @ (values / board.land.reference) + penalties, rel=1e-12, abs=1e-9)
+    assert board.land.excess(candidate) == naive.size_excess(assignment, sizes)
+    units, fixed = naive.units_of(len(counts), conditions["groups"], conditions["locked"])
+    names = problem.subsets.names
+    for unit, stays in zip(units, fixed, strict=True):
+        assert len({assignment[sample] for sample in unit}) == 1
+        assert stays in (-1, names[assignment[unit[0]]])
+
+
+@few
+@given(drawn=conditioned(), seed=st.integers(0, 99))
+def test_kernel_mending_sizes_of_a_candidate(drawn, seed):
+    """Mending brings the sizes nearer or leaves them, and moves units and empty places only."""
+    counts, sizes, conditions = drawn
+    board = Board(counts, sizes, seed, **conditions)
+    rng = np.random.default_rng(seed)
+    shuffled = Candidate(rng.permutation(board.unit_at).astype(np.int32))
+    mended = board.land.mend_sizes(shuffled, rng)
+    assert sorted(mended.unit_at.tolist()) == sorted(shuffled.unit_at.tolist())
+    assert board.land.excess(mended) <= board.land.excess(shuffled)
 
 
 @given(st.lists(st.integers(0, 2), max_size=12))
@@ -409,6 +564,12 @@ def check_exact_sizes(made, sizes):
         assert np.bincount(assignment, minlength=len(sizes)).tolist() == list(sizes)
 
 
+def fan_of(objectives, points):
+    """Give the weightings of a fan with so many points."""
+    method = Memetic()
+    return weightings(objectives, points, method.centre, method.label_end, method.pair_end)
+
+
 def front_cost(made, weights):
     """Return the least weighted cost over the front, in units of a random split's."""
     return (made.front.objectives / made.front.reference @ weights).min()
@@ -433,8 +594,7 @@ def test_balanced_optimum_of_tiny_sets(sizes, seed):
     """One of the front is the best of all splits in the balanced weighting, by enumeration."""
     problem = problem_of(tiny(seed), sizes, cover=False)
     made = split(tiny(seed), sizes, cover=False, effort="fast", seed=seed)
-    method = Memetic()
-    weights = weightings(THREE, 3, method.centre, method.label_end, method.pair_end)[1]
+    weights = fan_of(THREE, 3)[1]
     scores = [
         problem.evaluate(problem.column_table(problem.type_table(np.array(assignment))))
         for assignment in naive.assignments_of(sizes)
@@ -480,8 +640,7 @@ def test_never_worse_than_its_start(monkeypatch, exact, seed):
     problem = problem_of(counts, sizes)
     start = IterativeStratification(2).solve(problem, Run(np.random.default_rng(seed))).assignments[0]
     made = split(counts, sizes, effort="fast", seed=seed)
-    method = Memetic()
-    weights = weightings(THREE, 3, method.centre, method.label_end, method.pair_end)[1]
+    weights = fan_of(THREE, 3)[1]
     scores = problem.evaluate(problem.column_table(problem.type_table(start)))
     assert front_cost(made, weights) < scores / made.front.reference @ weights
 
@@ -532,7 +691,8 @@ def test_every_search_cools_down(monkeypatch, exact, effort):
     monkeypatch.setattr(exchange, name, listen)
     split(long_tailed(m=40), (30, 10), effort=effort)
     searches = np.array(heard).reshape(-1, memetic.MIN_CHUNKS, 2)
-    assert len(searches) == 1 + memetic.PLANS[effort].points * memetic.PLANS[effort].generations
+    plan = memetic.PLANS[effort]
+    assert len(searches) == 1 + len(fan_of(THREE, plan.points)) * plan.generations
     assert (searches[:, :8, 0] > searches[:, :8, 1]).all()
     assert (searches[:, 1:8, 0] == searches[:, :7, 1]).all()
     assert (searches[:, :8] > 0).all()
@@ -636,17 +796,37 @@ def test_equal_units_may_be_fixed(monkeypatch):
 @pytest.mark.parametrize("objectives", [("images",), ("pairs",), ("images", "instances"), ("pairs", "triplets")])
 def test_fan_of_one(objectives):
     """Without labels against pairs there is one weighting: all objectives alike."""
-    assert weightings(objectives, 7, 2.0, 100.0, 10.0).tolist() == [[1.0] * len(objectives)]
+    assert fan_of(objectives, 7).tolist() == [[1 / len(objectives)] * len(objectives)]
 
 
+@pytest.mark.parametrize("objectives", [THREE, ("images", "pairs"), ("instances", "pairs", "strata")], ids="-".join)
 @pytest.mark.parametrize("points", [3, 7, 11])
-def test_fan(points):
+def test_fan(points, objectives):
     """The weights sum to 1 and lead from the labels first, whatever the pairs, over the centre to the pairs."""
-    fan = weightings(THREE, points, 2.0, 100.0, 10.0)
-    assert fan.shape == (points, 3)
+    fan = fan_of(objectives, points)
     assert fan.sum(axis=1) == pytest.approx(1)
-    ratio = fan[:, 2] / fan[:, 0]
+    assert (fan > 0).all()
+    pairs = objectives.index("pairs")
+    ratio = (fan[:, pairs] / fan[:, 0])[-points:]
     assert (np.diff(ratio) > 0).all()
     assert ratio[0] < 1e-4
-    assert ratio[points // 2] == pytest.approx(2.0)
-    assert ratio[-1] == pytest.approx(20.0)
+    assert ratio[-1] == pytest.approx(10 * ratio[points // 2])
+
+
+def test_large_fan_leans_to_the_instances():
+    """Where samples and instances both count, a large fan has one more row, for labels first and most for instances."""
+    small, large = fan_of(THREE, memetic.LARGE_FAN - 1), fan_of(THREE, memetic.LARGE_FAN)
+    assert (len(small), len(large)) == (memetic.LARGE_FAN - 1, memetic.LARGE_FAN + 1)
+    leaning = large[:, 1] / large[:, 0]
+    assert leaning[0] > 1.5 * leaning[1:].max()
+    assert large[0, 2] < 1e-4
+    assert len(fan_of(("images", "pairs"), memetic.LARGE_FAN)) == memetic.LARGE_FAN
+
+
+def test_emphasis_of_images():
+    """Mending puts samples with a label first, unless the weighting leans towards the instances."""
+    balanced, leaning = np.array([1.0, 1.0, 2.0]), np.array([1.0, 4.0, 0.1])
+    raised = emphasise_images(balanced, THREE)
+    assert raised[0] > balanced[0]
+    assert raised[1:].tolist() == balanced[1:].tolist()
+    assert emphasise_images(leaning, THREE).tolist() == leaning.tolist()

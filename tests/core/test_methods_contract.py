@@ -130,14 +130,16 @@ def test_form_of_the_input_is_irrelevant(method):
 
 
 def test_sample_order_matters_little(method):
-    """Permuting the samples keeps the sizes and about the quality."""
+    """Permuting the samples keeps the sizes and about the quality, in what the method minimises."""
     counts = long_tailed(m=200)
+    only = getattr(resolve_method(method), "objective", None)
     scores = []
     for seed in range(4):
         order = np.random.default_rng(seed).permutation(len(counts)) if seed else np.arange(len(counts))
         made = make(counts[order], RATIOS, method)
         check_split(made, (140, 40, 20))
-        scores.append(np.linalg.norm(made.front.objectives[made.chosen] / made.front.reference))
+        wanted = [only in (None, name) for name in made.front.objective_names]
+        scores.append(np.linalg.norm((made.front.objectives[made.chosen] / made.front.reference)[wanted]))
     assert max(scores) <= 3 * min(scores)
 
 
@@ -205,7 +207,7 @@ def test_stops_on_request(method):
 
     stopped = make(counts, RATIOS, method, on_progress=lambda *report: calls.append(report) or False)
     check_split(stopped, (350, 100, 50))
-    assert len(calls) <= 3
+    assert len(calls) <= 4
     assert not calls or any("stopped early on request" in note for note in stopped.notes)
 
 

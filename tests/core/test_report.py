@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import base64
+import gc
+import hashlib
+import html
 import json
+import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import evosplit
-from evosplit import LabelCounts
+from evosplit import EvoSplitError, LabelCounts, references
+from evosplit.text import clean, clip, columns, wrap
 
 
 def long_tailed(m=400, q=8):
@@ -76,7 +83,7 @@ def test_json_is_complete():
     data = json.loads(json.dumps(report.to_dict()))
     assert data == report.to_dict()
     assert data["sizes"] == {"train": 320, "val": 40, "test": 40}
-    assert data["floor"].keys() == {"ld", "lpd", "flz"}
+    assert data["floor"].keys() == {"ld", "lpd", "flz", "ed"}
     assert data["settings"]["method"] == "sois"
     assert data["front"]["objective_names"] == ["images", "instances", "pairs"]
     first = data["labels"][0]
@@ -105,10 +112,15 @@ def test_summary_speaks_plainly():
     counts[::2, 1] = 1
     counts[:2, 2] = 1
     report = report_on(counts, (20, 20, 20))
-    assert report.summary[0] == "3 subsets, exactly the sizes asked for."
-    assert any("Every class with at least 30 images is within" in line for line in report.summary)
-    assert any(line.startswith("1 class has fewer images than there are subsets") for line in report.summary)
-    assert "Every subset has every class that it can have." in report.summary
+    words = "\n".join(report.summary)
+    assert report.summary[0] == "60 samples in 3 subsets of exactly the sizes asked for."
+    assert re.search(
+        r"Every class with at least 30 images is within \d+\.\d % of its share \(furthest: [01]\)\.", words
+    )
+    assert "1 class has fewer than 3 images, too few for every subset: 2." in words
+    assert "Every class is in as many subsets as its images can reach." in words
+    assert "Classes as close to their shares as whole images allow: all 3." in words
+    assert re.search("Compared with a random split, classes are .* their shares and class pairs are .*", words)
     assert [row.label for row in report.missing_labels()] == ["2"]
 
 
@@ -124,8 +136,8 @@ def test_summary_of_a_bad_split():
         counts=counts,
     )
     summary = split.report().summary
-    assert summary[0] == "2 subsets, sizes off by 1 on average."
-    assert "1 class-subset combination is empty that could be filled." in summary
+    assert summary[0] == "4 samples in 2 subsets, whose sizes are off by 1 on average."
+    assert "1 time a class is missing in a subset although it has enough images to be in one more." in summary
     assert summary[-1] == "something was different."
     assert split.report().to_dict()["front"] is None
 
@@ -143,16 +155,258 @@ def test_tiny_data(counts):
     assert "nan" not in str(report) + json.dumps(report.to_dict(), allow_nan=False)
 
 
+def test_every_class_everywhere():
+    """Where nothing is missing, rare or off, the summary is short and says so."""
+    report = report_on(np.tile([[1, 0], [1, 1]], (40, 1)), (0.5, 0.5))
+    assert report.summary == (
+        "80 samples in 2 subsets of exactly the sizes asked for.",
+        "Every class is within 0.0 % of its share (furthest: 1).",
+        "Classes as close to their shares as whole images allow: all 2.",
+        "Every class is in every subset.",
+        "Compared with a random split, classes have exactly their shares and class pairs have exactly their shares.",
+    )
+
+
+def test_classes_that_never_occur():
+    """Classes without any image are named, and are not missing anywhere."""
+    counts = LabelCounts(np.tile([[1, 0, 0], [1, 0, 1]], (40, 1)), labels=["cat", "unicorn", "dog"])
+    summary = report_on(counts, (0.5, 0.5)).summary
+    assert "Every class is in every subset." in summary
+    assert "1 class occurs nowhere: unicorn." in summary
+
+
+def test_worse_than_random_is_said():
+    """A split that is worse than chance is told so."""
+    counts = LabelCounts(np.repeat([[1, 1], [0, 0]], 50, axis=0))
+    halves = np.repeat([0, 1], 50)
+    split = evosplit.Split(("a", "b"), halves, counts.ids, (50, 50), counts=counts)
+    assert re.search(r"classes are \d+ times further from their shares", "\n".join(split.report().summary))
+
+
+# --- what it is compared with
+
+
+def test_references_are_the_methods():
+    """Iterative stratification is what its methods give, and all references are the same each time."""
+    counts = LabelCounts(long_tailed())
+    split = evosplit.split(counts, (0.8, 0.1, 0.1), effort="fast")
+    report = split.report()
+    assert report.stratified["sois"] == evosplit.split(counts, (0.8, 0.1, 0.1), method="sois").measures.to_dict()
+    by_labels = evosplit.split(counts, (0.8, 0.1, 0.1), method="is", objectives=("images", "instances"))
+    assert report.stratified["is"] == by_labels.measures.to_dict()
+    again = evosplit.split(LabelCounts(long_tailed()), (0.8, 0.1, 0.1), effort="fast").report()
+    assert again.to_dict() == report.to_dict()
+
+
+def test_references_are_found_once():
+    """The reports of all trade-offs of a split share their references, and let them go with the data."""
+    split = evosplit.split(LabelCounts(long_tailed()), (0.8, 0.1, 0.1), effort="fast")
+    known = len(references._cache)
+    first, other = split.report(), split.pick(0).report()
+    assert first.stratified is other.stratified
+    assert len(references._cache) == known + 1
+    del split, first, other
+    gc.collect()
+    assert len(references._cache) == known
+
+
+def test_large_data_skips_stratification(monkeypatch):
+    """Beyond the limits the dear references are left out, in the report and in its text."""
+    assert report_on(long_tailed()).stratified.keys() == {"is", "sois"}
+    monkeypatch.setattr(references, "MOST_PAIR_ENTRIES", 3)
+    assert report_on(long_tailed()).stratified.keys() == {"is"}
+    monkeypatch.setattr(references, "MOST_ENTRIES", 3)
+    report = report_on(long_tailed())
+    assert report.stratified == {}
+    assert "stratified" not in str(report)
+    assert report.comparison()[0].by_pairs is None
+
+
+def test_an_empty_subset():
+    """A split made elsewhere may have a subset without any sample."""
+    counts = LabelCounts(long_tailed())
+    assignment = np.zeros(400, dtype=int)
+    assignment[::2] = 2
+    split = evosplit.Split(("a", "b", "c"), assignment, counts.ids, (200, 0, 200), counts=counts)
+    report = split.report()
+    assert report.sizes == (200, 0, 200)
+    assert set(report.stratified) == {"sois", "is"}
+    assert all(np.isfinite(list(found.values())).all() for found in report.stratified.values())
+    assert "nan" not in str(report)
+
+
+# --- what constraints did
+
+
+def constrained(**options):
+    """Split a small set with constraints."""
+    return evosplit.split(LabelCounts(long_tailed(m=90)), {"train": 60, "test": 30}, effort="fast", **options)
+
+
+def test_groups_and_locks_are_reported():
+    """The report counts groups and locked samples in each subset, checked on the split itself."""
+    groups = [None if i < 10 else f"clip {i // 8}" for i in range(90)]
+    split = constrained(groups=groups, locked={"test": [0, 1, 2]})
+    report = split.report()
+    effects = report.effects
+    assert effects.groups.n_groups == len({group for group in groups if group})
+    assert sum(effects.groups.per_subset) == effects.groups.n_groups
+    assert (effects.groups.torn, effects.moved, effects.locked) == (0, 0, (0, 3))
+    assert effects.groups.largest_size == 8
+    assert re.search("Groups: 11, all of them whole; the largest, clip [0-9]+, has 8 samples.", str(report))
+    assert "Locked samples: 3, all of them in their subsets." in report.summary
+    assert report.stratified == {}
+    data = json.loads(json.dumps(report.to_dict()))["constraints"]
+    assert data["groups"]["per_subset"].keys() == {"train", "test"}
+
+
+def test_torn_groups_are_told():
+    """A split made elsewhere that tears groups or moves locked samples apart is told so."""
+    split = constrained(groups=np.arange(90) // 3, locked={"test": [0, 1, 2]})
+    elsewhere = replace(split, assignment=1 - split.assignment)
+    assert "Locked samples: 3, 3 of them elsewhere." in elsewhere.report().summary
+    torn = replace(split, assignment=np.arange(90) % 2)
+    assert any("Groups: 30, 30 of them torn apart" in line for line in torn.report().summary)
+
+
+def test_what_groups_can_reach():
+    """A class whose images are all in one group cannot be in two subsets, and that is not held against the split."""
+    counts = np.zeros((40, 2), dtype=int)
+    counts[:4, 0] = 1
+    counts[::2, 1] = 1
+    groups = np.concatenate([np.zeros(4, dtype=int), np.arange(1, 37)])
+    split = evosplit.split(counts, {"train": 20, "test": 20}, effort="fast", groups=groups)
+    report = split.report()
+    assert [row.label for row in report.missing_labels()] == ["0"]
+    assert any(line.endswith("can reach, groups and locks considered.") for line in report.summary)
+    assert not any("although it has enough" in line for line in report.summary)
+    assert report.to_dict()["floor"]["flz"] == 1
+
+
+def test_size_errors_that_groups_force():
+    """Sizes that groups do not allow are off by the least that is possible, and the report says that."""
+    split = evosplit.split(np.ones((12, 1), dtype=int), {"a": 6, "b": 6}, effort="fast", groups=np.arange(12) // 4)
+    report = split.report()
+    assert report.summary[0] == (
+        "12 samples in 2 subsets, whose sizes are off by 2 on average, the least that groups and locks allow."
+    )
+    assert report.to_dict()["floor"]["ed"] == 2
+
+
+def test_strata_and_minima_are_reported():
+    """Strata are counted by category, labels below the minimum are named, weights are kept."""
+    split = constrained(strata={"light": ["day", "night", "dusk"] * 30}, min_per_label=4, label_weights={"3": 2.5})
+    report = split.report()
+    ((name, table),) = report.effects.strata
+    assert (name, table.names) == ("light", ("day", "dusk", "night"))
+    assert table.counts.sum(axis=0).tolist() == [60, 30]
+    below = {row.label: min(row.images) for row in report.labels if row.total and min(row.images) < 4}
+    assert below
+    assert report.effects.below_minimum == below
+    assert any(line.startswith("Every category of light is within") for line in report.summary)
+    assert any("fewer than 4 images in some subset" in line for line in report.summary)
+    assert report.effects.label_weights == {"3": 2.5}
+    kept = constrained(min_per_label=2, objectives=("images",)).report()
+    assert kept.effects.min_per_label == 2
+
+
+# --- names are data
+
+
+def test_hostile_names_in_a_terminal():
+    """Control characters, escapes and line breaks in names are shown as question marks, and change no column."""
+    labels = ["\x1b[31mred", "a\nb", "\u202eright", "[bold]rich[/bold]", "\x07bell", "\x9b0m", "tab\t", "nul\0"]
+    counts = LabelCounts(long_tailed(), labels=labels)
+    text = str(report_on(counts, {"train\x1b[0m": 0.5, "te\nst": 0.5}))
+    assert all(character.isprintable() or character == "\n" for character in text)
+    assert "?[31mred" in text
+    assert "[bold]rich[/bold]" in text
+    assert "train?[0m" in text
+
+
+def test_wide_names_fit():
+    """Characters that take two columns are counted as two."""
+    labels = ["猫" * 40 + str(i) for i in range(8)]
+    text = str(report_on(LabelCounts(long_tailed(), labels=labels), {"訓練" * 20: 0.5, "test": 0.5}))
+    assert max(map(columns, text.splitlines())) <= 80
+
+
+def test_wrapping_keeps_the_words():
+    """Lines are broken at spaces, long words within, and nothing is lost."""
+    text = "short words and averyveryverylongword " * 5
+    lines = wrap(text, 12)
+    assert max(map(columns, lines)) <= 12
+    assert "".join(lines).replace(" ", "") == text.replace(" ", "")
+    assert wrap("", 10) == []
+    assert clip(clean("e\u0301" * 9), 9) == "e\u0301" * 9
+
+
+def test_short_representation():
+    """In a session, a report of a thousand labels shows as one line."""
+    assert repr(report_on(long_tailed(), (0.5, 0.5))) == "SplitReport(train: 200, test: 200; 8 labels)"
+
+
+# --- the page
+
+
+def page_of(tmp_path, report):
+    """Write the page and read it."""
+    report.save_html(tmp_path / "report.html")
+    return (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
 def test_page_is_self_contained_and_escapes_names(tmp_path):
-    """The page loads nothing, and a label or subset called like a script shows as text."""
-    hostile = "<script>alert(1)</script>"
+    """The page names no address, runs one script of known content, and holds names as text only."""
+    hostile = "</script><script>alert(1)</script>"
     counts = LabelCounts([[1, 0], [1, 1], [0, 1], [0, 0]], labels=[hostile, "dog"])
-    made = evosplit.split(counts, {"<b>train</b>": 0.5, "test": 0.5}, method="random")
-    page = tmp_path / "report.html"
-    made.report().save_html(page)
-    text = page.read_text(encoding="utf-8")
-    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in text
+    text = page_of(tmp_path, evosplit.split(counts, {"<b>train</b>": 0.5, "test": 0.5}, method="random").report())
     assert "&lt;b&gt;train&lt;/b&gt;" in text
-    assert "<script" not in text
     assert "<b>" not in text
-    assert "http" not in text
+    assert set(re.findall(r"https?:[^\"' ]*", text)) == {"http://www.w3.org/2000/svg"}
+    scripts = re.findall(r"<script([^>]*)>(.*?)</script>", text, flags=re.DOTALL)
+    assert [attributes for attributes, _ in scripts] == [' type="application/json" id="data"', ""]
+    digest = base64.b64encode(hashlib.sha256(scripts[1][1].encode()).digest()).decode()
+    assert f"script-src 'sha256-{digest}'" in text
+    assert json.loads(scripts[0][1])["tables"]["classes"]["names"] == ["</script><script>alert(1)</script>", "dog"]
+
+
+def test_page_holds_the_numbers_of_the_report(tmp_path):
+    """Tables and charts of the page are the report's numbers."""
+    split = evosplit.split(LabelCounts(long_tailed()), (0.8, 0.1, 0.1), effort="fast")
+    report = split.report()
+    text = page_of(tmp_path, report)
+    data = json.loads(re.search(r'id="data">(.*?)</script>', text, flags=re.DOTALL).group(1))
+    classes = data["tables"]["classes"]
+    assert classes["views"][0]["counts"] == [list(row.images) for row in report.labels]
+    assert classes["views"][1]["counts"] == [list(row.instances) for row in report.labels]
+    assert data["scatter"]["off"] == pytest.approx([row.deviation for row in report.labels], rel=1e-4)
+    assert data["tables"]["pairs"]["views"][0]["counts"] == [list(row.images) for row in report.pairs]
+    assert data["front"]["chosen"] == split.chosen
+    for line in report.summary:
+        assert f"<li>{html.escape(line)}</li>" in text
+
+
+def test_page_gives_the_call_that_repeats_the_split(tmp_path):
+    """The call in the page, run on the same data, gives the same split."""
+    counts = LabelCounts(long_tailed())
+    made = evosplit.split(counts, {"a": 0.5, "it's": 0.5}, effort="fast", seed=7, pick=0, label_weights={"2": 3})
+    text = page_of(tmp_path, made.report())
+    call = html.unescape(re.search(r"<pre>(.*?)</pre>", text, flags=re.DOTALL).group(1))
+    again = eval(call, {"evosplit": evosplit, "counts": counts})
+    assert again.assignment.tolist() == made.assignment.tolist()
+    unseeded = evosplit.split(counts, (0.5, 0.5), method="random", seed=None).report()
+    assert "repeated from its manifest only" in page_of(tmp_path, unseeded)
+
+
+@pytest.mark.parametrize("name", ["\ud800", "\x00", "a" * 5000, "\u202eabc", ""])
+def test_page_of_strange_names(tmp_path, name):
+    """Whatever a name is, the page is written and is UTF-8."""
+    counts = LabelCounts([[1, 0], [1, 1], [0, 1], [0, 0]], labels=[name, "dog"])
+    assert page_of(tmp_path, report_on(counts, (0.5, 0.5))).endswith("</html>\n")
+
+
+def test_page_where_nothing_is(tmp_path):
+    """A directory that does not exist is named, and nothing is left behind."""
+    with pytest.raises(EvoSplitError, match=r"cannot write the report .*missing.*No such file"):
+        report_on(long_tailed()).save_html(tmp_path / "missing" / "report.html")
+    assert list(tmp_path.iterdir()) == []

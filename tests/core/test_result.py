@@ -68,9 +68,23 @@ def test_assignment_cannot_be_changed():
     [("balanced", 1), ("origin", 2), ("ld", 0), ("lpd", 2), (0, 0), (-1, 2), (np.int64(1), 1)],
 )
 def test_pick_rules(rule, index):
-    """Each rule picks its point: balanced measures each objective in its range, origin does not."""
-    points = front([[0.01, 0.9], [0.05, 0.4], [0.3, 0.05]], reference=(0.1, 1.0))
+    """Each rule picks its point: balanced measures each objective in units of a random split's, origin does not."""
+    points = front([[0.01, 0.9], [0.02, 0.3], [0.2, 0.05]], reference=(0.1, 1.0))
     assert pick_from(points, rule) == index
+
+
+def test_balance_weighs_labels_twice():
+    """Labels, by samples and by instances together, count twice as much as pairs, strata as much as these."""
+    assert pick_from(front([[0.2, 0.5], [0.4, 0.2]]), "balanced") == 0
+    three = ("images", "instances", "pairs")
+    assert pick_from(front([[0.2, 0.6, 0.5], [0.4, 0.5, 0.35]], three, (1, 1, 1)), "balanced") == 1
+    strata = ("images", "pairs", "strata")
+    assert pick_from(front([[0.2, 0.5, 0.3], [0.2, 0.2, 0.5]], strata, (1, 1, 1)), "balanced") == 1
+
+
+def test_best_in_labels_is_the_least_product():
+    """Of two label objectives neither is given up for a little of the other."""
+    assert pick_from(front([[0.1, 0.4], [0.25, 0.2]], ("images", "instances")), "ld") == 0
 
 
 def test_pick_ties_take_the_better_rest():

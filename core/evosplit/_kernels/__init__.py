@@ -3,6 +3,7 @@
 Importing this package imports numba, so callers do it inside the function that needs a kernel.
 """
 
+from evosplit._kernels._jit import when_compiling
 from evosplit._kernels.counting import (
     column_hashes,
     count_rows,
@@ -23,4 +24,5 @@ __all__ = [
     "pair_totals",
     "sum_features",
     "unique_codes",
+    "when_compiling",
 ]

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import numba
 import numpy as np
 import numpy.typing as npt
+from numba.core import event
 
-__all__ = ["Floats", "Ints", "jit", "jit_sums"]
+__all__ = ["Floats", "Ints", "jit", "jit_sums", "when_compiling"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 Ints = npt.NDArray[Any]
@@ -26,3 +29,26 @@ def jit_sums(function: F) -> F:
     """Compile a function whose sums may be added up in any order, several at a time; NaN must not occur."""
     compiled: F = numba.njit(function, cache=True, nogil=True, error_model="numpy", fastmath=True)
     return compiled
+
+
+class _FirstCompilation(event.Listener):
+    """Calls a function once, when the thread that made it compiles a kernel for the first time."""
+
+    def __init__(self, tell: Callable[[], object]) -> None:
+        self._tell: Callable[[], object] | None = tell
+        self._owner = threading.get_ident()
+
+    def on_start(self, event: Any) -> None:
+        if self._tell is not None and threading.get_ident() == self._owner:
+            tell, self._tell = self._tell, None
+            tell()
+
+    def on_end(self, event: Any) -> None:
+        pass
+
+
+@contextmanager
+def when_compiling(tell: Callable[[], object]) -> Iterator[None]:
+    """Call `tell` if a kernel has to be compiled inside the block; those found in the cache on disk do not count."""
+    with event.install_listener("numba:compile", _FirstCompilation(tell)):
+        yield

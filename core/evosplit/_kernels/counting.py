@@ -92,9 +92,18 @@ def _grow(keys: Ints, values: Ints) -> tuple[Ints, Ints]:
     return bigger, moved
 
 
-@jit
 def unique_codes(codes: Ints) -> tuple[Ints, Ints]:
     """Return np.unique(codes, return_inverse=True) for non-negative codes; linear time, by hashing."""
+    unique, inverse = _number_codes(codes)
+    order = np.argsort(unique)
+    rank = np.empty(len(order), dtype=np.int32)
+    rank[order] = np.arange(len(order), dtype=np.int32)
+    return unique[order], rank[inverse]
+
+
+@jit
+def _number_codes(codes: Ints) -> tuple[Ints, Ints]:
+    """Find the distinct codes by first occurrence: (distinct codes, number of each code)."""
     keys = np.full(1024, -1, dtype=np.int64)
     numbers = np.zeros(1024, dtype=np.int32)
     inverse = np.empty(len(codes), dtype=np.int32)
@@ -117,13 +126,7 @@ def unique_codes(codes: Ints) -> tuple[Ints, Ints]:
     for at in range(len(keys)):
         if keys[at] >= 0:
             unique[numbers[at]] = keys[at]
-    order = np.argsort(unique)
-    rank = np.empty(found, dtype=np.int32)
-    for position in range(found):
-        rank[order[position]] = position
-    for at in range(len(inverse)):
-        inverse[at] = rank[inverse[at]]
-    return unique[order], inverse
+    return unique, inverse
 
 
 @jit

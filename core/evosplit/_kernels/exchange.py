@@ -274,18 +274,12 @@ def search(
     return accepted
 
 
-@jit
 def column_runs(columns: Floats) -> Ints:
     """List the stretches of columns that share a block: (start, stop, block)."""
-    runs = np.empty((len(columns), 3), dtype=np.int64)
-    found = 0
-    for column in range(len(columns)):
-        if column == 0 or columns[column, BLOCK] != columns[column - 1, BLOCK]:
-            runs[found] = (column, column + 1, int(columns[column, BLOCK]))
-            found += 1
-        else:
-            runs[found - 1, 1] = column + 1
-    return runs[:found].copy()
+    block = columns[:, BLOCK].astype(np.int64)
+    starts = np.flatnonzero(np.diff(block, prepend=-1))
+    stops = np.append(starts[1:], len(block))[: len(starts)]
+    return np.stack((starts, stops, block[starts]), axis=1)
 
 
 @jit_sums
@@ -312,7 +306,6 @@ def exact_cost(columns: Floats, runs: Ints, penalty: float, counts: Floats, tota
     return cost + penalty * lack
 
 
-@jit
 def search_exact(
     indptr: Ints,
     indices: Ints,
@@ -337,15 +330,47 @@ def search_exact(
     state: Ints,
 ) -> int:
     """Do what `search` does with the odds themselves: every trial evaluates all columns of the two subsets."""
+    # Prepared here, because compiling such conversions takes longer than running them.
+    by_subset = np.ascontiguousarray(counts.T, dtype=np.float64)
+    totals_by_subset = np.ascontiguousarray(totals.T, dtype=np.float64)
+    accepted = _search_exact(
+        indptr, indices, data, block_sums, type_of, np.ascontiguousarray(columns.T), column_runs(columns), penalty,
+        unit_at, slot_of, starts, by_subset, totals_by_subset, neighbours, rank, reach, trials, hot, cold, state,
+    )  # fmt: skip
+    counts[:] = by_subset.T
+    totals[:] = totals_by_subset.T
+    return int(accepted)
+
+
+@jit
+def _search_exact(
+    indptr: Ints,
+    indices: Ints,
+    data: Ints,
+    block_sums: Ints,
+    type_of: Ints,
+    parameters: Floats,
+    runs: Ints,
+    penalty: float,
+    unit_at: Ints,
+    slot_of: Ints,
+    starts: Ints,
+    by_subset: Floats,
+    totals_by_subset: Floats,
+    neighbours: Ints,
+    rank: Ints,
+    reach: int,
+    trials: int,
+    hot: float,
+    cold: float,
+    state: Ints,
+) -> int:
     accepted = 0
     temperature = hot
     cooling = (cold / hot) ** (256.0 / max(trials, 256)) if hot > 0 and cold > 0 else 1.0
-    by_subset = np.ascontiguousarray(counts.T).astype(np.float64)
-    totals_by_subset = np.ascontiguousarray(totals.T).astype(np.float64)
-    parameters = np.ascontiguousarray(columns.T)
-    runs = column_runs(columns)
-    k = len(starts) - 1
-    cost = np.array([exact_cost(parameters, runs, penalty, by_subset, totals_by_subset, j) for j in range(k)])
+    cost = np.empty(len(starts) - 1)
+    for j in range(len(cost)):
+        cost[j] = exact_cost(parameters, runs, penalty, by_subset, totals_by_subset, j)
     for trial in range(trials):
         if trial & 255 == 255:
             temperature *= cooling
@@ -369,8 +394,6 @@ def search_exact(
         else:
             move_features(indptr, indices, data, block_sums, by_subset.T, totals_by_subset.T, first, b, a)
             move_features(indptr, indices, data, block_sums, by_subset.T, totals_by_subset.T, second, a, b)
-    counts[:] = by_subset.T.astype(counts.dtype)
-    totals[:] = totals_by_subset.T.astype(totals.dtype)
     return accepted
 
 
@@ -406,41 +429,6 @@ def similarity_keys(indptr: Ints, indices: Ints, rank: Ints) -> Ints:
             key = (key << bits) | (first[place] if place < found else n_labels)
         keys[row] = key
     return keys
-
-
-@jit
-def follow_cycles(here: Ints, there: Ints, moving: Ints, k: int, limit: int) -> int:
-    """Move units from the subset `here` to the subset `there` along whole cycles until `limit` units have moved.
-
-    `moving` lists the units for which the two differ, in the order in which they are tried. Both arrays hold the same
-    number of units of every subset, so from every subset that a unit enters another one leaves.
-    """
-    # Units that leave each subset, as linked lists.
-    following = np.full(len(here), -1, dtype=np.int32)
-    head = np.full(k, -1, dtype=np.int32)
-    for at in range(len(moving)):
-        unit = moving[at]
-        following[unit] = head[here[unit]]
-        head[here[unit]] = unit
-    moved = 0
-    while moved < limit:
-        start = -1
-        for j in range(k):
-            if head[j] >= 0:
-                start = j
-                break
-        if start < 0:
-            break
-        subset = start
-        while True:
-            unit = head[subset]
-            head[subset] = following[unit]
-            here[unit] = there[unit]
-            moved += 1
-            subset = there[unit]
-            if subset == start:
-                break
-    return moved
 
 
 @jit

@@ -41,6 +41,29 @@ def _tally(indptr: Ints, indices: Ints, data: Ints, type_of_unit: Ints, genes: I
 
 
 @jit
+def _differing(genes: Ints, others: Ints) -> int:
+    """Count the units that are not in the same subset."""
+    differing = 0
+    for unit in range(len(genes)):
+        differing += genes[unit] != others[unit]
+    return differing
+
+
+@jit
+def _follow(
+    indptr: Ints, indices: Ints, data: Ints, type_of_unit: Ints, genes: Ints, others: Ints, table: Ints
+) -> None:
+    """Turn the sums of one individual into those of another."""
+    for unit in range(len(type_of_unit)):
+        source, target = genes[unit], others[unit]
+        if source != target:
+            kind = type_of_unit[unit]
+            for at in range(indptr[kind], indptr[kind + 1]):
+                table[source, indices[at]] -= data[at]
+                table[target, indices[at]] += data[at]
+
+
+@jit
 def score_population(
     indptr: Ints,
     indices: Ints,
@@ -61,7 +84,12 @@ def score_population(
     table = np.empty((k, len(odds)), dtype=np.int32)
     scores = np.empty((len(population), len(blocks)))
     for individual in range(len(population)):
-        _tally(indptr, indices, data, type_of_unit, population[individual], copies, table)
+        genes = population[individual]
+        if individual and _differing(population[individual - 1], genes) < len(genes) // 4:
+            # Individuals that have evolved together have much in common: only what differs is summed anew.
+            _follow(indptr, indices, data, type_of_unit, population[individual - 1], genes, table)
+        else:
+            _tally(indptr, indices, data, type_of_unit, genes, copies, table)
         for block in range(len(blocks)):
             start, stop, by_total = blocks[block, 0], blocks[block, 1], blocks[block, 2] > 0
             deviation = 0.0
@@ -163,13 +191,7 @@ def adopt_children(
     for at in range(len(children)):
         parent, child = parents[at], children[at]
         tables[child] = tables[parent]
-        for unit in range(len(type_of_unit)):
-            source, target = population[parent, unit], population[child, unit]
-            if source != target:
-                kind = type_of_unit[unit]
-                for entry in range(indptr[kind], indptr[kind + 1]):
-                    tables[child, source, indices[entry]] -= data[entry]
-                    tables[child, target, indices[entry]] += data[entry]
+        _follow(indptr, indices, data, type_of_unit, population[parent], population[child], tables[child])
 
 
 @jit

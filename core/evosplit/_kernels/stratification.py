@@ -201,6 +201,7 @@ def repair_sizes(
     prices: Floats,
     penalties: Floats,
     sizes: Ints,
+    movable: Ints,
     assignment: Ints,
     counts: Ints,
     candidates: int,
@@ -208,8 +209,8 @@ def repair_sizes(
 ) -> int:
     """Move units from subsets with too many to those with too few, each time the cheapest of some candidates.
 
-    The costs are those of `unit_change`. Changes `assignment` and `counts` (columns x k); returns the number
-    of moves.
+    Only the units marked in `movable` move. The costs are those of `unit_change`. Changes `assignment` and `counts`
+    (columns x k); returns the number of moves.
     """
     k = len(sizes)
     excess = -sizes.astype(np.int64)
@@ -220,7 +221,7 @@ def repair_sizes(
     for source in range(k):
         if excess[source] <= 0:
             continue
-        members = np.flatnonzero(assignment == source)
+        members = np.flatnonzero((assignment == source) & movable)
         n_members = len(members)
         while excess[source] > 0:
             tries = min(candidates, n_members)
@@ -250,3 +251,43 @@ def repair_sizes(
             members[best_slot] = members[n_members]
             moves += 1
     return moves
+
+
+@jit
+def deal_uneven(
+    indptr: Ints,
+    indices: Ints,
+    data: Ints,
+    types: Ints,
+    sizes: Ints,
+    totals: Ints,
+    shares: Floats,
+    counts: Ints,
+    room: Ints,
+) -> Ints:
+    """Deal units of different sizes in the given order, each to the subset that lacks most of what it carries.
+
+    What a subset lacks of a column is measured relative to its share of it, so rare columns count most. A subset
+    without room for the unit is passed over, unless there is none: then the unit goes where most room is.
+    """
+    k = len(shares)
+    chosen = np.empty(len(types), dtype=np.int32)
+    for at in range(len(types)):
+        kind, size = types[at], sizes[at]
+        best, most = -1, 0.0
+        for j in range(k):
+            if room[j] < size:
+                continue
+            desire = 0.0
+            for i in range(indptr[kind], indptr[kind + 1]):
+                column = indices[i]
+                desire += data[i] / totals[column] * (1.0 - counts[column, j] / (shares[j] * totals[column]))
+            if best < 0 or desire > most:
+                best, most = j, desire
+        if best < 0:
+            best = int(np.argmax(room))
+        chosen[at] = best
+        room[best] -= size
+        for i in range(indptr[kind], indptr[kind + 1]):
+            counts[indices[i], best] += data[i]
+    return chosen

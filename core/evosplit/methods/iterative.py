@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from evosplit.counts import find_pairs
+from evosplit.constraints import FREE
+from evosplit.counts import compact_csr, find_pairs
 from evosplit.errors import EvoSplitError
 from evosplit.methods.base import Run, Solution
 from evosplit.problem import SplitProblem
@@ -31,8 +32,8 @@ class IterativeStratification:
     Stratification (Sechidis, Tsoumakas and Vlahavas, 2011). With `order=2` label pairs count as labels of
     their own beside the single ones: Second Order Iterative Stratification (Szymański and Kajdanowicz, 2017).
     The rarest label or pair is always the next, ties are broken by chance. Labels count once per example,
-    however often they occur in it. Examples without any label fill up the sizes at the end. `cover` is not
-    enforced.
+    however often they occur in it. Examples without any label fill up the sizes at the end. Strata count as
+    labels, locked examples as dealt already. `cover` is not enforced, groups cannot be kept whole.
 
     Parameters
     ----------
@@ -56,6 +57,8 @@ class IterativeStratification:
     order: int = 2
     as_published: bool = False
 
+    respects: ClassVar[frozenset[str]] = frozenset({"locked", "strata"})
+
     def __post_init__(self) -> None:
         if self.order not in (1, 2):
             raise EvoSplitError(f"order is {self.order!r}; choose 1 (labels) or 2 (labels and label pairs)")
@@ -75,15 +78,17 @@ class IterativeStratification:
         presence = _presence(problem)
         # Units that differ in repeated labels only are equal here.
         first, merged = distinct_rows(presence.indptr, presence.indices, presence.data)
-        columns = _columns(sp.csr_array(presence[first]), self.order)
+        columns = _columns(sp.csr_array(presence[first]), problem.counts.n_labels, self.order)
         type_of_unit = merged[problem.type_of_unit]
         copies = np.bincount(merged, weights=problem.copies, minlength=len(first)).astype(np.int64)
+        held = np.zeros((len(copies), problem.k), dtype=np.int64)  # units locked into each subset
+        np.add.at(held, merged, problem.locked_table)
 
         by_column = sp.csc_array(columns)
         totals = (by_column.T @ copies).astype(np.int64)
-        table = np.zeros((len(copies), problem.k), dtype=np.int64)
-        counts = np.zeros((len(totals), problem.k), dtype=np.int64)
-        copies_left, room, left = copies.copy(), problem.sizes.copy(), totals.copy()
+        counts = np.ascontiguousarray(by_column.T @ held).astype(np.int64)
+        table = np.zeros_like(held)
+        copies_left, room, left = copies - held.sum(axis=1), problem.rooms.copy(), totals - counts.sum(axis=1)
         queue = kernels.build_queue(left)
         share_of = _even_shares(problem.sizes)
         placed, limit = 0, max(1, problem.n_units // REPORTS)
@@ -98,25 +103,27 @@ class IterativeStratification:
             placed += more
         kernels.fill_sizes(table, copies_left, room, state)
 
-        shuffled = run.rng.permutation(problem.n_units)
+        shuffled = run.rng.permutation(np.flatnonzero(problem.locked == FREE))
         by_type = shuffled[np.argsort(type_of_unit[shuffled], kind="stable")]
-        assignment = np.empty(problem.n_units, dtype=np.int32)
+        assignment = problem.locked.astype(np.int32)
         subsets = np.tile(np.arange(problem.k, dtype=np.int32), len(table))
         assignment[by_type] = np.repeat(subsets, table.ravel())
         return assignment
 
 
 def _presence(problem: SplitProblem) -> sp.csr_array:
-    labels = problem.features[:, : problem.counts.n_labels]
-    indptr, indices = labels.indptr.astype(np.int64), labels.indices.astype(np.int32)
-    return sp.csr_array((np.ones(len(indices), dtype=np.int32), indices, indptr), shape=labels.shape)
+    """Lay out which labels each type has and, in columns of their own, which strata."""
+    spans = [(0, problem.counts.n_labels), *((b.start, b.stop) for b in problem.blocks if b.name == "strata")]
+    parts = [problem.features[:, start:stop] for start, stop in spans]
+    labels = parts[0] if len(parts) == 1 else sp.hstack(parts, format="csr")
+    return compact_csr(sp.csr_array((np.ones(labels.nnz), labels.indices, labels.indptr), shape=labels.shape))
 
 
-def _columns(presence: sp.csr_array, order: int) -> sp.csr_array:
-    """Lay out what is stratified: the labels, and with order 2 the label pairs beside them."""
+def _columns(presence: sp.csr_array, n_labels: int, order: int) -> sp.csr_array:
+    """Lay out what is stratified: labels and strata, and with order 2 the label pairs beside them."""
     if order == 1:
         return presence
-    pairs = find_pairs(presence, np.ones(presence.shape[0], dtype=np.int64))
+    pairs = find_pairs(sp.csr_array(presence[:, :n_labels]), np.ones(presence.shape[0], dtype=np.int64))
     ones = np.ones(len(pairs.indices), dtype=np.int32)
     features = sp.csr_array((ones, pairs.indices, pairs.indptr), shape=(presence.shape[0], len(pairs)))
     return sp.csr_array(sp.hstack([presence, features], format="csr"))
@@ -144,7 +151,7 @@ def _repair(problem: SplitProblem, assignment: npt.NDArray[np.int32], state: Any
     features, totals = problem.features, problem.column_totals
     # What one misplaced unit costs: the slope of the odds at the column's share, relative to a random split.
     prices = np.zeros(len(totals))
-    for block, reference in zip(problem.blocks, problem.random_reference, strict=True):
+    for block, reference in zip(problem.blocks, problem.block_reference, strict=True):
         if reference > 0:
             inside = slice(block.start, block.stop)
             whole = float(totals[inside].sum() if block.by_total else problem.n_units)
@@ -157,5 +164,5 @@ def _repair(problem: SplitProblem, assignment: npt.NDArray[np.int32], state: Any
     counts = problem.column_table(problem.type_table(assignment))
     kernels.repair_sizes(
         features.indptr, features.indices, features.data, problem.type_of_unit, totals, prices, penalties,
-        problem.sizes, assignment, counts, REPAIR_CANDIDATES, state,
+        problem.sizes, problem.locked == FREE, assignment, counts, REPAIR_CANDIDATES, state,
     )  # fmt: skip

@@ -9,9 +9,9 @@ How it works, in the order of the code:
    two units change places, only the labels and pairs in which they differ are evaluated, and the temperature of an
    annealing schedule decides which losses are accepted.
 3. *Evolution*. A population holds one split for each of a fan of weightings, from all for the labels to all for the
-   label pairs. In every generation each of them has a child with a neighbour in the fan: what both parents agree on is
-   inherited, half of what they differ in comes from the other one. The child is improved by the exchange search for
-   its own weighting and replaces its parent where it is better.
+   label pairs. In every generation each of them has a child: the exchange search goes on from it at a lower
+   temperature, for its own weighting. Then every weighting takes the best of all parents and children, also of those
+   that were bred for another one. (Crossing two splits was tried and left out: equal trials gave a worse front.)
 4. *Front*. Of all splits, those that no other one dominates are the answer.
 
 The weightings are independent tasks within a generation, each with its own random stream; so the result is the same
@@ -25,15 +25,17 @@ from collections.abc import Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from evosplit.constraints import FREE
 from evosplit.methods.base import Run, Solution
 from evosplit.methods.iterative import IterativeStratification
 from evosplit.problem import SplitProblem
 from evosplit.result import non_dominated
+from evosplit.sizing import fit_sizes, mend_sizes
 
 __all__ = ["Memetic"]
 
@@ -41,14 +43,22 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[Any]
 
 EXACT_COLUMNS = 256  # up to so many feature columns every trial evaluates the odds themselves
+FEW_COLUMNS = 192  # such a trial costs as much as any other with about so many columns
+MANY = 40_000  # units beyond which the number of trials falls, see `Plan`
 MOVABLE_LIMIT = 400_000  # beyond so many units, most of those that are equal are fixed where they start
 MOVABLE_COPIES = 2  # how many equal units of each subset stay movable then
 ORDERS = 8  # orders of similarity, each for another importance of the labels
 REACH = 10  # how far apart in such an order the partners of an exchange lie
-SETTLING = 6  # rounds of mending labels one by one, at most
-SETTLING_SHARE = 0.25  # evaluations in all these rounds, as a part of the trials of the search
-SETTLED_FIRST = 3.0  # how much more images with a label weigh while mending
+SETTLING = 12  # rounds of mending labels one by one, at most
+SETTLING_SHARE = 1.0  # evaluations in all these rounds, as a part of the trials of the search
+SETTLED_FIRST = 20.0  # how much more images with a label weigh while mending
+EMPTY = 8  # empty places in each subset, at least, where units are uneven
+SIZE_PRICE = 1.0  # what a sample too many costs until the search is frozen, in units of a misplaced count
+TRIAL_SHARE = 1.5  # how much more the search of groups may cost than that of their samples
 FIRST = 1e5  # how much an objective weighs that comes before the others
+INSTANCES = 2.0  # how much more instances weigh than samples, which settle more easily
+FEW_POINTS = 4  # weightings in the fan at least
+LARGE_FAN = 5  # weightings from which on there is such a row
 TASK_TRIALS = 8  # trials per movable unit below which a generation is not worth while
 CHUNK = 200_000  # trials between two looks at the clock
 MIN_CHUNKS = 10  # steps of every annealing at least, so that it ends frozen however short it is
@@ -61,8 +71,9 @@ class Plan:
     Attributes
     ----------
     root, enough, per_unit
-        Trial exchanges in all: `root` times the square root of the number of movable units but at most `enough`, and
-        at least `per_unit` for each of them. Small sets get many trials per unit, large ones a few.
+        Trial exchanges in all: `root` times the square root of the number of movable units but at most `enough`, beyond
+        `MANY` units fewer and fewer, but at least `per_unit` for each of them. Small sets get many trials per unit,
+        large ones, where stratification leaves little to gain, a few.
     points
         Weightings in the fan.
     generations
@@ -77,12 +88,13 @@ class Plan:
 
     def trials(self, n_movable: int) -> int:
         """Return the number of trial exchanges for so many movable units."""
-        return int(max(min(self.root * n_movable**0.5, self.enough), self.per_unit * n_movable))
+        at_most = self.enough * min(1.0, MANY / max(n_movable, 1))
+        return int(max(min(self.root * n_movable**0.5, at_most), self.per_unit * n_movable))
 
 
 PLANS = {
-    "fast": Plan(root=25_000, enough=3_000_000, per_unit=25, points=3, generations=1),
-    "normal": Plan(root=120_000, enough=6_000_000, per_unit=40, points=7, generations=2),
+    "fast": Plan(root=25_000, enough=3_000_000, per_unit=20, points=3, generations=1),
+    "normal": Plan(root=100_000, enough=6_000_000, per_unit=30, points=7, generations=3),
     "thorough": Plan(root=600_000, enough=60_000_000, per_unit=400, points=11, generations=4),
 }
 
@@ -112,7 +124,7 @@ class Memetic:
     """
 
     ancestor_share: float = 0.3
-    hot: float = 3.0
+    hot: float = 6.0
     warm: float = 0.3
     cold: float = 0.02
     reheat: float = 0.3
@@ -121,64 +133,107 @@ class Memetic:
     label_end: float = 100.0
     pair_end: float = 10.0
 
+    respects: ClassVar[frozenset[str]] = frozenset({"groups", "locked", "strata", "min_per_label", "label_weights"})
+
     def solve(self, problem: SplitProblem, run: Run) -> Solution:
         """Return those of all splits met that no other one dominates."""
         plan = PLANS[run.effort]
-        order = 2 if "pairs" in problem.objectives else 1
-        start = IterativeStratification(order).solve(problem, Run(run.rng)).assignments[0]
+        start = _start(problem, run)
+        if run.stopped is not None:
+            return Solution([start])
         landscape = Landscape(problem, start, run.rng)
-        trials = plan.trials(landscape.n_movable)
+        trials = int(plan.trials(landscape.n_movable) / landscape.effort_per_trial)
         clock = _Clock(run, trials)
         for_ancestor = int(self.ancestor_share * trials)
         # With few trials for each unit, fewer and longer searches serve better.
         tasks_worth = (trials - for_ancestor) // (TASK_TRIALS * max(landscape.n_movable, 1))
-        points = int(np.clip(tasks_worth, 3, plan.points))
+        points = int(np.clip(tasks_worth, min(FEW_POINTS, plan.points), plan.points))
         fan = weightings(problem.objectives, points, self.centre, self.label_end, self.pair_end)
+        middle = weightings(problem.objectives, 3, self.centre, self.label_end, self.pair_end)
+        middle = middle[len(middle) // 2]
         generations = int(np.clip(tasks_worth // len(fan), 1, plan.generations))
         each = (trials - for_ancestor) // (len(fan) * generations)
         seeds = iter(run.rng.integers(1, 2**63 - 1, size=1 + generations * len(fan), dtype=np.uint64))
 
         hot = self.hot if landscape.exact else self.warm
-        first = _Task(self, landscape, fan[len(fan) // 2], landscape.start, None, next(seeds), for_ancestor, hot)
+        first = _Task(self, landscape, middle, landscape.start, next(seeds), for_ancestor, hot)
         ancestor = _work([first], run.n_jobs, clock, "searching for a balanced split")[0]
         found = [ancestor]
         population = [ancestor] * len(fan)
         for generation in range(generations):
             if clock.stopped:
                 break
-            tasks = []
-            for i, weights in enumerate(fan):
-                # Mates lie towards the middle of the fan and outwards in turn, so that genes travel both ways.
-                other = i + (1 if (i < len(fan) // 2) == (generation % 2 == 1) else -1)
-                mate = population[other] if generation and 0 <= other < len(fan) else None
-                tasks.append(_Task(self, landscape, weights, population[i], mate, next(seeds), each, self.reheat))
+            tasks = [
+                _Task(self, landscape, weights, parent, next(seeds), each, self.reheat)
+                for weights, parent in zip(fan, population, strict=True)
+            ]
             message = f"evolving {len(fan)} trade-offs, generation {generation + 1} of {generations}"
             children = _work(tasks, run.n_jobs, clock, message)
-            for i, weights in enumerate(fan):
-                if landscape.cost(children[i], weights) <= landscape.cost(population[i], weights):
-                    population[i] = children[i]
             found += children
+            pool = [*population, *children]
+            scores, penalties = zip(*(landscape.score(candidate) for candidate in pool), strict=True)
+            costs = np.array(scores) @ np.array([landscape.of_blocks(row) for row in fan]).T
+            best = np.argmin(costs + np.array(penalties)[:, None], axis=0)
+            population = [pool[i] for i in best]
         run.report(1.0, "done")
-        scores = np.array([problem.evaluate(landscape.tables(candidate)[1]) for candidate in found])
-        return Solution(landscape.assignments([found[i] for i in non_dominated(scores)]))
+        if problem.uneven:
+            found.append(landscape.start)  # the best sizes that are known
+        # Sizes come first, then labels that are missing somewhere.
+        gross = np.array([landscape.score(candidate)[1] for candidate in found])
+        found = [found[i] for i in np.flatnonzero(gross == gross.min())]
+        objectives = np.array([problem.evaluate(landscape.tables(candidate)[1]) for candidate in found])
+        return Solution(landscape.assignments([found[i] for i in non_dominated(objectives)]))
+
+
+def _start(problem: SplitProblem, run: Run) -> Ints:
+    """Stratify; uneven units are dealt from the largest to the smallest, then exchanged until the sizes are right."""
+    if not problem.uneven:
+        stratification = IterativeStratification(2 if "pairs" in problem.objectives else 1)
+        quiet = Run(run.rng, on_progress=lambda _, message: run.report(0.0, message))
+        return np.asarray(stratification.solve(problem, quiet).assignments[0])
+    from evosplit._kernels import stratification as kernels
+
+    free = np.flatnonzero(problem.locked == FREE)
+    queue = run.rng.permutation(free)
+    queue = queue[np.argsort(-problem.unit_sizes[queue], kind="stable")]
+    assignment = problem.locked.copy()
+    assignment[queue] = kernels.deal_uneven(
+        problem.features.indptr, problem.features.indices, problem.features.data, problem.type_of_unit[queue],
+        problem.unit_sizes[queue], problem.column_totals, problem.sizes / problem.sizes.sum(),
+        problem.column_table(problem.locked_table), problem.rooms.copy(),
+    )  # fmt: skip
+    return fit_sizes(problem.unit_sizes, assignment, problem.locked == FREE, problem.sizes, run.rng)
 
 
 def weightings(objectives: Sequence[str], points: int, centre: float, label_end: float, pair_end: float) -> Floats:
     """Fan out weights for the objectives, from the labels (first row) to the pairs (last row).
 
     The ratio of the weights changes in equal steps; but in the first row labels come first, whatever the pairs say.
+    Where samples with a label and its instances are both to be spread, a large fan gets one more such row that leans
+    towards the instances.
     """
     for_pairs = np.array([name in ("pairs", "triplets") for name in objectives])
     if for_pairs.all() or not for_pairs.any():
-        return np.ones((1, len(objectives)))
+        return np.ones((1, len(objectives))) / len(objectives)
     position = np.linspace(-1, 1, points)
     ratio = centre * np.where(position < 0, label_end**position, pair_end**position)
     ratio[0] = 1 / FIRST
-    weights = np.where(for_pairs, ratio[:, None], 1.0)
+    weights = np.where(for_pairs, ratio[:, None], [INSTANCES if name == "instances" else 1.0 for name in objectives])
+    if points >= LARGE_FAN and {"images", "instances"} <= set(objectives):
+        lean = np.array([INSTANCES if name == "instances" else 1.0 for name in objectives])
+        weights = np.vstack((weights[0] * lean, weights))
     return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
 
-@dataclass(frozen=True)
+def emphasise_images(weights: Floats, objectives: Sequence[str]) -> Floats:
+    """Raise the weight of samples with a label for the mending, unless the weighting leans towards the instances."""
+    by_name = dict(zip(objectives, weights, strict=True))
+    if by_name.get("instances", 0.0) > INSTANCES * by_name.get("images", 0.0):
+        return weights
+    return np.array([weight * (SETTLED_FIRST if name == "images" else 1.0) for name, weight in by_name.items()])
+
+
+@dataclass(frozen=True, eq=False)
 class Candidate:
     """A split in the search: the unit in each slot, slots ordered by subset."""
 
@@ -191,56 +246,76 @@ class Landscape:
     def __init__(self, problem: SplitProblem, start: Ints, rng: np.random.Generator) -> None:
         self.problem = problem
         # Equal units in one subset are as good as each other: beyond a few, they need not be movable.
-        table = problem.type_table(start)
-        self.fixed = np.maximum(table - MOVABLE_COPIES, 0) if problem.n_units > MOVABLE_LIMIT else np.zeros_like(table)
+        table, locked = problem.type_table(start), problem.locked_table
+        crowd = np.maximum(table - locked - MOVABLE_COPIES, 0) if problem.n_units > MOVABLE_LIMIT else 0
+        self.fixed = locked + crowd
         movable = table - self.fixed
-        self.type_of = np.repeat(np.arange(problem.n_types, dtype=np.int32), movable.sum(axis=1))
-        subset_of = np.repeat(np.tile(np.arange(problem.k, dtype=np.int32), problem.n_types), movable.ravel())
+        # Uneven units also need empty places to move into: units of a type without features.
+        empty = np.maximum(EMPTY, movable.sum(axis=0) // 4) if problem.uneven else np.zeros(problem.k, dtype=np.int64)
+        movable = np.vstack((movable, empty))
+        self.type_of = np.repeat(np.arange(len(movable), dtype=np.int32), movable.sum(axis=1))
+        subset_of = np.repeat(np.tile(np.arange(problem.k, dtype=np.int32), len(movable)), movable.ravel())
         self.start = Candidate(np.argsort(subset_of, kind="stable").astype(np.int32))
         self.slots = movable.sum(axis=0)
         self.starts = np.concatenate(([0], np.cumsum(self.slots)))
-        self.indptr = problem.features.indptr
-        self.indices = problem.features.indices
-        self.data = problem.features.data
-        self.block_sums = problem.block_sums
-        self.scale = problem.sizes.sum() / problem.sizes
+        rows = problem.features
+        self.indptr = np.append(rows.indptr, rows.indptr[-1])
+        self.indices = rows.indices
+        self.data = rows.data
+        self.block_sums = np.vstack((problem.block_sums, np.zeros((1, len(problem.blocks)), dtype=np.int32)))
+        if problem.uneven:
+            self.block_sums = np.hstack((self.block_sums, np.zeros((len(self.block_sums), 1), dtype=np.int32)))
+        self.scale = problem.sizes.sum() / np.maximum(problem.sizes, 1)  # full already, a subset may aim at nothing
         # An objective that is 0 in random splits is none to speak of: it keeps its own unit.
-        self.reference = np.where(problem.random_reference > 1e-12, problem.random_reference, 1.0)
-        spread = np.abs(self.block_sums - np.average(self.block_sums, axis=0, weights=problem.copies))
+        self.reference = np.where(problem.block_reference > 1e-12, problem.block_reference, 1.0)
+        sums = self.block_sums[:-1]
+        spread = np.abs(sums - np.average(sums, axis=0, weights=problem.copies))
         self.spread = np.maximum(1.0, 2 * np.average(spread, axis=0, weights=problem.copies))
         self.largest_unit = int(problem.features.sum(axis=1).max()) if problem.features.nnz else 1
-        # The first columns count images with a label even where that is no objective: `cover` needs them.
+        # The first columns count samples with a label even where that is no objective: `cover` needs them.
         spread_labels = [block.stop for block in problem.blocks if block.name in ("images", "instances")]
         self.label_columns = max(spread_labels, default=problem.counts.n_labels)
         self.exact = problem.features.shape[1] <= EXACT_COLUMNS
-        self._shuffled = rng.permutation(problem.n_units)
+        self._shuffled = rng.permutation(np.flatnonzero(problem.locked == FREE))
         self._order_rng = np.random.default_rng(rng.integers(2**63))
+
+    @cached_property
+    def effort_per_trial(self) -> float:
+        """How much longer a trial takes than usual, because it evaluates many columns or moves whole groups."""
+        if not self.problem.uneven:
+            return max(0.5, self.problem.features.shape[1] / FEW_COLUMNS) if self.exact else 1.0
+        per_unit = np.average(np.diff(self.problem.features.indptr), weights=self.problem.copies)
+        per_sample = self.problem.features.data @ np.repeat(self.problem.copies, np.diff(self.problem.features.indptr))
+        return max(1.0, float(per_unit / (TRIAL_SHARE * per_sample / self.problem.sizes.sum())))
 
     @property
     def n_movable(self) -> int:
         """How many units the search may move."""
         return len(self.type_of)
 
-    @cached_property
-    def _fixed_counts(self) -> Ints:
-        return self.problem.column_table(self.fixed)
+    def of_blocks(self, weights: Floats) -> Floats:
+        """Turn the weights of the objectives into those of the blocks; strata share theirs."""
+        names = [block.name for block in self.problem.blocks]
+        by_name = dict(zip(self.problem.objectives, weights, strict=True))
+        return np.array([by_name[name] / names.count(name) for name in names])
 
-    def columns(self, weights: Floats) -> tuple[Floats, Floats, float, float]:
+    def columns(self, weights: Floats, strict: bool = False) -> tuple[Floats, Floats, float, float]:
         """Return the parameters of each feature column, the same linearised, penalty for a missing label, a price.
 
         A cell's price is the derivative of its term of Eq. 1 - 3 at its target, divided by a random split's objective,
-        times the weight of the objective.
+        times the weight of the objective. Uneven units have a column for their size too; `strict` puts it first.
         """
         problem = self.problem
         table = np.zeros((problem.features.shape[1], 4))
         exact = np.zeros_like(table)
         price = np.zeros(len(table))
         totals = problem.column_totals
-        for at, block in enumerate(problem.blocks):
+        for at, (block, weight) in enumerate(zip(problem.blocks, self.of_blocks(weights), strict=True)):
             inside = slice(block.start, block.stop)
             whole = max(float(totals[inside].sum() if block.by_total else problem.sizes.sum()), 1.0)
             share = totals[inside] / whole
-            base = weights[at] / (self.reference[at] * max(block.width, 1) * problem.k)
+            importance = problem.weights[inside] / max(problem.weights[inside].sum(), 1e-300)
+            base = weight * importance / (self.reference[at] * problem.k)
             slope = base / whole / np.maximum(1 - share, 1 / whole) ** 2
             full = share >= 1
             price[inside] = np.where(full, 0.0, slope)
@@ -250,67 +325,99 @@ class Landscape:
             exact[inside, 0] = np.where(full, 0.0, base)
             exact[inside, 1] = totals[inside] / np.maximum(whole - totals[inside], 1)
             exact[inside, 3] = at
-        if problem.cover:
-            table[: problem.counts.n_labels, 2] = exact[: problem.counts.n_labels, 2] = 1.0
+        table[: problem.counts.n_labels, 2] = exact[: problem.counts.n_labels, 2] = problem.needs
         means = []
-        for block in problem.blocks:
+        of_blocks = self.of_blocks(weights)
+        for block, weight in zip(problem.blocks, of_blocks, strict=True):
             inside = slice(block.start, block.stop)
-            if (price[inside] * totals[inside]).any():
+            # In a small problem, an objective that comes last has no say in the temperature.
+            has_say = not self.exact or weight * FIRST > 2 * of_blocks.max()
+            if has_say and (price[inside] * totals[inside]).any():
                 means.append(float(np.average(price[inside], weights=totals[inside])))
         # In a large problem, between the cheapest and the dearest block: neither is frozen, neither melts.
         cheapest, dearest = min(means, default=0.0), max(means, default=0.0)
         mean = (cheapest if self.exact else float(np.sqrt(cheapest * dearest))) * float(np.median(self.scale))
         # No exchange can gain more than this by spreading its features better, so a missing label always costs more.
         penalty = 2 * self.largest_unit * float(price.max(initial=0.0)) * float(self.scale.max()) or 1.0
+        if problem.uneven:
+            # A block of its own whose total is twice the size asked for: at its target the odds are 1.
+            dear = 2 * self.largest_unit * penalty if strict else SIZE_PRICE * mean
+            slope_of_size = dear / float(self.scale.min() if strict else np.median(self.scale))
+            table[-1] = (slope_of_size, 0.5, 0.0, len(problem.blocks))
+            exact[-1] = (slope_of_size * problem.sizes.sum() / 2, 1.0, 0.0, len(problem.blocks))
         return exact if self.exact else table, table, penalty, mean
 
     def tables(self, candidate: Candidate) -> tuple[Ints, Ints, Ints]:
         """Return units per type and subset, feature counts per column and subset, block totals per subset."""
         type_table = self.fixed.copy()
         kinds = self.type_of[candidate.unit_at]
+        n_types = self.problem.n_types
         for j in range(self.problem.k):
-            type_table[:, j] += np.bincount(kinds[self.starts[j] : self.starts[j + 1]], minlength=self.problem.n_types)
+            inside = kinds[self.starts[j] : self.starts[j + 1]]
+            type_table[:, j] += np.bincount(inside, minlength=n_types + 1)[:n_types]
         counts = self.problem.column_table(type_table).astype(np.int32)
-        totals = self.block_sums.T.astype(np.int64) @ type_table
+        totals = self.block_sums[:-1].T.astype(np.int64) @ type_table
+        if self.problem.uneven:
+            totals[-1] = 2 * self.problem.sizes
         return type_table, counts, totals
 
-    def cost(self, candidate: Candidate, weights: Floats) -> float:
-        """Return the weighted sum of the objectives, each over a random split's, and a penalty for missing labels."""
+    @cached_property
+    def least_excess(self) -> int:
+        """How many samples the start misses its sizes by: the best that is known."""
+        return self.excess(self.start)
+
+    def excess(self, candidate: Candidate) -> int:
+        """Return by how many samples the subsets miss their sizes, in all."""
+        return int(np.abs(self.problem.type_sizes @ self.tables(candidate)[0] - self.problem.sizes).sum())
+
+    def score(self, candidate: Candidate) -> tuple[Floats, float]:
+        """Return the blocks of the objectives, each over a random split's, and the penalties.
+
+        Sizes come before missing labels, and these before everything else.
+        """
         problem = self.problem
-        counts = self.tables(candidate)[1]
-        scaled = problem.evaluate(counts) / self.reference
-        missing = int((counts[: problem.counts.n_labels] == 0).sum()) if problem.cover else 0
-        return float(weights @ scaled) + 1e3 * missing
+        type_table, counts, _ = self.tables(candidate)
+        sizes = problem.type_sizes @ type_table
+        scaled = problem.evaluate_blocks(counts, sizes) / self.reference
+        lack = int(np.maximum(problem.needs[:, None] - counts[: problem.counts.n_labels], 0).sum())
+        return scaled, 1e3 * lack + 1e9 * float(np.abs(sizes - problem.sizes).sum())
+
+    def cost(self, candidate: Candidate, weights: Floats) -> float:
+        """Return the weighted sum of the objectives, each over a random split's, and the penalties."""
+        scaled, penalties = self.score(candidate)
+        return float(self.of_blocks(weights) @ scaled) + penalties
 
     def assignments(self, candidates: Sequence[Candidate]) -> list[npt.NDArray[np.integer[Any]]]:
         """Turn candidates into one subset number per unit of the problem; equal units are dealt out at random."""
-        order = self._shuffled[np.argsort(self.problem.type_of_unit[self._shuffled], kind="stable")]
+        problem = self.problem
+        order = self._shuffled[np.argsort(problem.type_of_unit[self._shuffled], kind="stable")]
         made: list[npt.NDArray[np.integer[Any]]] = []
-        small: Any = np.int8 if self.problem.k <= 127 else np.int32
+        small: Any = np.int8 if problem.k <= 127 else np.int32
+        subsets = np.tile(np.arange(problem.k, dtype=small), problem.n_types)
         for candidate in candidates:
-            type_table = self.tables(candidate)[0]
-            assignment = np.empty(self.problem.n_units, dtype=small)
-            assignment[order] = np.repeat(
-                np.tile(np.arange(self.problem.k, dtype=small), len(type_table)), type_table.ravel()
-            )
+            free = self.tables(candidate)[0] - problem.locked_table
+            assignment = problem.locked.astype(small)
+            assignment[order] = np.repeat(subsets, free.ravel())
             made.append(assignment)
         return made
 
-    def inherit(self, mother: Candidate, father: Candidate, rng: np.random.Generator) -> Candidate:
-        """Cross two splits: agreements stay, about half of the differences follow the father, sizes stay exact.
-
-        Units that the parents place differently form cycles: this one sits where that one goes. Following a cycle moves
-        one unit into and one out of each subset on the way, so any set of whole cycles keeps the sizes.
-        """
+    def mend_sizes(self, candidate: Candidate, rng: np.random.Generator) -> Candidate:
+        """Exchange units until the sizes are right, or no exchange of two brings them nearer."""
         subset = np.repeat(np.arange(self.problem.k, dtype=np.int32), self.slots)
-        here = np.empty(self.n_movable, dtype=np.int32)
-        there = np.empty(self.n_movable, dtype=np.int32)
-        here[mother.unit_at], there[father.unit_at] = subset, subset
-        moving = rng.permutation(np.flatnonzero(here != there))
-        from evosplit._kernels import exchange
-
-        exchange.follow_cycles(here, there, moving, self.problem.k, len(moving) // 2)
-        return Candidate(np.argsort(here, kind="stable").astype(np.int32))
+        here = np.empty(self.n_movable, dtype=np.int64)
+        here[candidate.unit_at] = subset
+        sizes = np.append(self.problem.type_sizes, 0)[self.type_of]
+        rooms = self.problem.sizes - self.problem.type_sizes @ self.fixed
+        mended = mend_sizes(sizes, here, sizes > 0, rooms, rng)
+        # A unit that moved without another one in return has changed places with an empty one.
+        gone = np.bincount(mended, minlength=self.problem.k) - self.slots
+        for j in np.flatnonzero(gone > 0):
+            for other in np.flatnonzero(gone < 0):
+                number = min(gone[j], -gone[other])
+                mended[np.flatnonzero((mended == j) & (sizes == 0))[:number]] = other
+                gone[j] -= number
+                gone[other] += number
+        return Candidate(np.argsort(mended, kind="stable").astype(np.int32))
 
     @cached_property
     def carriers(self) -> tuple[Ints, Ints]:
@@ -321,12 +428,18 @@ class Landscape:
 
     @cached_property
     def orders(self) -> list[tuple[Ints, Ints]]:
-        """Orders of similarity, for random importances of the labels, each with every unit's place in it."""
+        """Orders of similarity, for random importances of the labels, each with every unit's place in it.
+
+        Every second one puts units of equal size side by side first, so that exchanges keep the sizes.
+        """
         made = []
-        for _ in range(ORDERS):
+        sizes = np.append(self.problem.type_sizes, 0)[self.type_of]
+        for turn in range(ORDERS):
             neighbours = self._similarity_order(
                 self._order_rng.permutation(self.problem.counts.n_labels), self._order_rng
             )
+            if self.problem.uneven and turn % 2 == 0:
+                neighbours = neighbours[np.argsort(sizes[neighbours], kind="stable")]
             rank = np.empty_like(neighbours)
             rank[neighbours] = np.arange(len(neighbours), dtype=np.int32)
             made.append((neighbours, rank))
@@ -345,13 +458,12 @@ class Landscape:
 
 @dataclass(frozen=True)
 class _Task:
-    """One search: improve a split (or the child of two) for a weighting."""
+    """One search: improve a split for a weighting."""
 
     method: Memetic
     landscape: Landscape
     weights: Floats
-    mother: Candidate
-    father: Candidate | None
+    parent: Candidate
     seed: np.uint64
     trials: int
     hot: float
@@ -362,17 +474,16 @@ class _Task:
 
         land = self.landscape
         rng = np.random.default_rng(int(self.seed))
-        candidate = self.mother if self.father is None else land.inherit(self.mother, self.father, rng)
-        unit_at = candidate.unit_at.copy()
+        unit_at = self.parent.unit_at.copy()
         slot_of = np.empty_like(unit_at)
         slot_of[unit_at] = np.arange(len(unit_at), dtype=np.int32)
-        _, counts, totals = land.tables(candidate)
+        _, counts, totals = land.tables(self.parent)
         state = np.array([self.seed], dtype=np.uint64)
         units = (land.indptr, land.indices, land.data, land.block_sums, land.type_of)
         split = (unit_at, slot_of, land.starts, counts, totals)
 
         def settle(weights: Floats, only_missing: bool) -> None:
-            _, linear, penalty, _ = land.columns(weights)
+            _, linear, penalty, _ = land.columns(weights, strict=True)
             threshold = 0.5 * penalty if only_missing else 1e-12
             for turn in range(SETTLING):
                 order = land.orders[turn % len(land.orders)]
@@ -386,6 +497,7 @@ class _Task:
         if land.problem.cover:
             settle(self.weights, only_missing=True)
         columns, _, penalty, price = land.columns(self.weights)
+        strict = land.columns(self.weights, strict=True)[0]
         search = exchange.search_exact if land.exact else exchange.search
         chunks = max(MIN_CHUNKS, round(self.trials / CHUNK))
         time = np.arange(chunks + 1) / chunks
@@ -396,14 +508,19 @@ class _Task:
             first, last = (0.0, 0.0) if is_frozen else temperatures[chunk : chunk + 2]
             order = land.orders[int(rng.integers(len(land.orders)))]
             search(
-                *units, columns, land.scale, penalty, land.spread, *split, *order, REACH,
+                *units, strict if is_frozen else columns, land.scale, penalty, land.spread, *split, *order, REACH,
                 self.trials // chunks, first, last, state,
             )  # fmt: skip
             if not clock.tick(self.trials // chunks):
                 break
+        if land.problem.uneven and land.excess(Candidate(unit_at)) > land.least_excess:
+            unit_at[:] = land.mend_sizes(Candidate(unit_at), rng).unit_at
+            slot_of[unit_at] = np.arange(len(unit_at), dtype=np.int32)
+            _, counts[:], totals[:] = land.tables(Candidate(unit_at))
+            if land.problem.cover:
+                settle(self.weights, only_missing=True)
         if not land.exact:
-            emphasis = np.array([SETTLED_FIRST if name == "images" else 1.0 for name in land.problem.objectives])
-            settle(self.weights * emphasis, only_missing=False)
+            settle(emphasise_images(self.weights, land.problem.objectives), only_missing=False)
         return Candidate(unit_at)
 
 
@@ -433,7 +550,7 @@ class _Clock:
 
     def look(self) -> None:
         """Report the progress and learn whether to stop."""
-        if not self._run.report(min(0.99, self._done / self._trials), self._message):
+        if not self._run.report(min(0.99, self._done / max(self._trials, 1)), self._message):
             self.stopped = True
 
 

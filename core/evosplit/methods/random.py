@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
-import numpy as np
-
+from evosplit.constraints import FREE
 from evosplit.methods.base import Run, Solution
 from evosplit.problem import SplitProblem
+from evosplit.sizing import fit_sizes
 
 __all__ = ["Random"]
 
@@ -16,6 +17,12 @@ __all__ = ["Random"]
 class Random:
     """Deal the units out at random."""
 
+    respects: ClassVar[frozenset[str]] = frozenset({"groups", "locked", "strata", "label_weights"})
+
     def solve(self, problem: SplitProblem, run: Run) -> Solution:
-        """Shuffle the subset numbers over the units."""
-        return Solution([run.rng.permutation(np.repeat(np.arange(problem.k), problem.sizes))])
+        """Deal the units, then exchange uneven ones until the sizes are right."""
+        assignment = problem.draw(run.rng)
+        if problem.uneven:
+            free = problem.locked == FREE
+            assignment = fit_sizes(problem.unit_sizes, assignment, free, problem.sizes, run.rng)
+        return Solution([assignment])

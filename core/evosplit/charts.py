@@ -1,0 +1,278 @@
+"""What the charts of a split show, as plain numbers: the page, the plots and FiftyOne's panel draw from these.
+
+A *share table* counts things (labels, label pairs, the categories of a stratum) in the subsets. The share that a thing
+should have in a subset is the subset's share of all samples; two functions say how far it is off:
+
+>>> counts, sizes = np.array([[83, 7, 10], [1, 1, 0]]), np.array([800, 100, 100])
+>>> deviations(counts, sizes).round(3).tolist()  # 7 instead of 10: 30 % off; 1 instead of 0.2: 400 %
+[0.3, 4.0]
+>>> misplaced(counts, sizes).tolist()  # samples to move until every subset has its exact share, rounded
+[3, 0]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from evosplit.errors import EvoSplitError
+
+if TYPE_CHECKING:
+    from evosplit.report import SplitReport
+    from evosplit.result import ParetoFront
+
+__all__ = [
+    "OBJECTIVE_TITLES",
+    "FrontPoints",
+    "LabelScatter",
+    "ShareTable",
+    "deviations",
+    "front_points",
+    "label_scatter",
+    "label_shares",
+    "listed",
+    "misplaced",
+    "number",
+    "pair_shares",
+]
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+OBJECTIVE_TITLES: Mapping[str, str] = {
+    "images": "LD: images with a label",
+    "instances": "LD': instances of a label",
+    "pairs": "LPD': label pairs",
+    "triplets": "label triplets",
+    "strata": "strata",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class ShareTable:
+    """Things counted in subsets.
+
+    Attributes
+    ----------
+    names
+        What is counted, one name per row.
+    subsets, sizes
+        The subsets and how many samples each holds.
+    counts
+        How often each thing occurs in each subset (rows x subsets).
+    unit
+        What one of them is called: "images", "instances" or "samples".
+    """
+
+    names: tuple[str, ...]
+    subsets: tuple[str, ...]
+    sizes: Ints
+    counts: Ints
+    unit: str = "images"
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    @cached_property
+    def totals(self) -> Ints:
+        """How often each thing occurs."""
+        return np.asarray(self.counts.sum(axis=1), dtype=np.int64)
+
+    @cached_property
+    def targets(self) -> Floats:
+        """The share that everything should have in each subset: the subset's share of all samples."""
+        return np.asarray(self.sizes / max(int(self.sizes.sum()), 1))
+
+    @cached_property
+    def shares(self) -> Floats:
+        """The share that each thing has in each subset (rows x subsets)."""
+        return np.asarray(self.counts / np.maximum(self.totals, 1)[:, None])
+
+    @cached_property
+    def deviation(self) -> Floats:
+        """How far each thing is off, see `deviations`."""
+        return deviations(self.counts, self.sizes)
+
+
+@dataclass(frozen=True, eq=False)
+class LabelScatter:
+    """How far each label is off, against how frequent it is.
+
+    Attributes
+    ----------
+    names
+        The labels that occur.
+    totals
+        The samples with each label.
+    deviation, random
+        How far it is off in this split, and in random splits on average (see `deviations`).
+    """
+
+    names: tuple[str, ...]
+    totals: Ints
+    deviation: Floats
+    random: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class FrontPoints:
+    """The trade-offs that were found.
+
+    Attributes
+    ----------
+    objective_names
+        What the columns of `values` measure.
+    values
+        One row per trade-off; smaller is better.
+    reference
+        What random splits score, on average.
+    chosen
+        The row that the split is.
+    """
+
+    objective_names: tuple[str, ...]
+    values: Floats
+    reference: Floats
+    chosen: int
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @property
+    def titles(self) -> tuple[str, ...]:
+        """The objectives in words."""
+        return tuple(OBJECTIVE_TITLES.get(name, name) for name in self.objective_names)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the trade-offs as JSON-able data."""
+        return {
+            "objective_names": list(self.objective_names),
+            "objectives": self.values.tolist(),
+            "reference": self.reference.tolist(),
+            "chosen": self.chosen,
+        }
+
+
+def deviations(counts: npt.NDArray[Any], sizes: npt.NDArray[Any]) -> Floats:
+    """Return how far the shares of each row are from the subsets' shares, at most and relative to the latter.
+
+    0.02 means: within 2 % everywhere. Rows of zeros, and subsets without samples, are not off.
+    """
+    filled = sizes > 0
+    target = sizes[filled] / max(int(sizes.sum()), 1)
+    totals = counts.sum(axis=1)
+    if not filled.any():
+        return np.zeros(len(counts))
+    off = np.abs(counts[:, filled] / np.maximum(totals, 1)[:, None] - target) / target
+    return np.where(totals > 0, off.max(axis=1), 0.0)
+
+
+def misplaced(counts: npt.NDArray[Any], sizes: npt.NDArray[Any], *, least: int = 0) -> Ints:
+    """Count what would have to move until each row has in every subset its exact share, rounded down or up.
+
+    Rows with enough for all subsets may have `least` in each, also where their share is smaller.
+
+    Examples
+    --------
+    >>> counts, sizes = np.array([[1, 1, 1]]), np.array([80, 10, 10])
+    >>> misplaced(counts, sizes).tolist(), misplaced(counts, sizes, least=1).tolist()
+    ([1], [0])
+    """
+    totals = counts.sum(axis=1).astype(np.int64)[:, None]
+    whole = max(int(sizes.sum()), 1)
+    exact = totals * sizes.astype(np.int64)
+    below, above = exact // whole, -(-exact // whole)
+    # What the small subsets get beyond their share, the others lack, unless rounding leaves it over.
+    needed = np.where(totals >= least * len(sizes), np.maximum(least - below, 0), 0)
+    lacking = np.maximum(needed.sum(axis=1) - (totals[:, 0] - below.sum(axis=1)), 0)
+    too_few = np.maximum(below - counts, 0).sum(axis=1) - lacking
+    too_many = np.maximum(counts - np.maximum(above, below + needed), 0).sum(axis=1)
+    return np.asarray(np.maximum(too_few, too_many), dtype=np.int64)
+
+
+def label_shares(report: SplitReport, *, by: str = "images", limit: int | None = None) -> ShareTable:
+    """Count the labels that occur in the subsets, the rarest first.
+
+    Parameters
+    ----------
+    report
+        The report of a split.
+    by
+        "images" (samples with the label) or "instances" (how often it occurs in them).
+    limit
+        How many labels at most.
+    """
+    if by not in ("images", "instances"):
+        raise EvoSplitError(f"by is {by!r}; choose 'images' or 'instances'")
+    rows = [row for row in report.labels if row.total][: _checked_limit(limit)]
+    counts = [row.images if by == "images" else row.instances for row in rows]
+    return ShareTable(
+        names=tuple(row.label for row in rows),
+        subsets=report.names,
+        sizes=np.array(report.sizes, dtype=np.int64),
+        counts=np.array(counts, dtype=np.int64).reshape(len(rows), len(report.names)),
+        unit=by,
+    )
+
+
+def pair_shares(report: SplitReport, *, limit: int | None = None) -> ShareTable:
+    """Count the label pairs that are furthest from their shares in the subsets, the worst first."""
+    rows = report.pairs[: _checked_limit(limit)]
+    return ShareTable(
+        names=tuple(" + ".join(row.labels) for row in rows),
+        subsets=report.names,
+        sizes=np.array(report.sizes, dtype=np.int64),
+        counts=np.array([row.images for row in rows], dtype=np.int64).reshape(len(rows), len(report.names)),
+    )
+
+
+def label_scatter(report: SplitReport) -> LabelScatter:
+    """Set each label's deviation beside its frequency and its deviation in random splits."""
+    rows = [row for row in report.labels if row.total]
+    return LabelScatter(
+        names=tuple(row.label for row in rows),
+        totals=np.array([row.total for row in rows], dtype=np.int64),
+        deviation=np.array([row.deviation for row in rows]),
+        random=np.array([row.random_deviation for row in rows]),
+    )
+
+
+def front_points(front: ParetoFront, chosen: int) -> FrontPoints:
+    """Take the numbers of a front, without its assignments."""
+    return FrontPoints(tuple(front.objective_names), front.objectives, front.reference, chosen)
+
+
+def number(value: float) -> str:
+    """Write a measure so that it can be compared at a glance.
+
+    Examples
+    --------
+    >>> number(3.0), number(0.012345), number(0.000012345)
+    ('3', '0.01235', '1.23e-05')
+    """
+    if float(value).is_integer():
+        return f"{value:.0f}"
+    return f"{value:.4g}" if abs(value) >= 0.001 else f"{value:.2e}"
+
+
+def listed(names: Sequence[str], limit: int) -> str:
+    """Name the first few, and say how many more there are.
+
+    Examples
+    --------
+    >>> listed(["cat", "dog", "eel"], 2)
+    'cat, dog and 1 more'
+    """
+    shown = ", ".join(names[:limit])
+    return shown if len(names) <= limit else f"{shown} and {len(names) - limit} more"
+
+
+def _checked_limit(limit: int | None) -> int | None:
+    if limit is not None and limit < 1:
+        raise EvoSplitError(f"limit is {limit}; show at least 1, or None for all")
+    return limit

@@ -1,0 +1,346 @@
+"""What a split has to respect beside its sizes: groups kept whole, samples already placed, further strata, weights.
+
+`resolve_constraints` turns what the user passes into arrays and refuses contradictions, before any search.
+"""
+
+from __future__ import annotations
+
+import difflib
+import itertools
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from evosplit.counts import LabelCounts
+from evosplit.errors import EvoSplitError
+from evosplit.ratios import Subsets, largest_remainder
+
+__all__ = ["Constraints", "GroupIndex", "Stratum", "resolve_constraints", "sizes_around_locks"]
+
+Ints = npt.NDArray[np.int64]
+
+FREE = -1  # in `Constraints.locked`: not yet placed
+MISSING = "missing"  # the category of None and NaN
+BINS = 5  # quantile bins of a stratum of numbers
+FEW_NUMBERS = 10  # up to so many different numbers are categories, not bins
+NAMED = 3  # offenders that an error names
+
+
+@dataclass(frozen=True, eq=False)
+class GroupIndex:
+    """Which samples belong together.
+
+    Attributes
+    ----------
+    names
+        What the user calls each group; None for a sample on its own.
+    code_of_sample
+        The group of each sample, numbered in the order in which they first occur.
+    """
+
+    names: tuple[Any, ...]
+    code_of_sample: npt.NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    @cached_property
+    def sizes(self) -> Ints:
+        """How many samples each group holds."""
+        return np.bincount(self.code_of_sample, minlength=len(self)).astype(np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Stratum:
+    """A further column to balance: for each sample, how often it has each of some categories (mostly once)."""
+
+    name: str
+    counts: LabelCounts
+
+
+@dataclass(frozen=True, eq=False)
+class Constraints:
+    """What `evosplit.split` was asked to respect.
+
+    Attributes
+    ----------
+    groups
+        Samples that stay together; None if every sample is on its own.
+    locked
+        For each sample the number of the subset in which it stays, or -1 if it is free. The companions of a locked
+        sample in its group are locked with it.
+    strata
+        Further columns to balance.
+    min_per_label
+        How many samples of each label every subset is to get, where there are enough.
+    label_weights
+        How much labels matter, for those that do not weigh 1.
+    """
+
+    groups: GroupIndex | None
+    locked: npt.NDArray[np.int64]
+    strata: tuple[Stratum, ...] = ()
+    min_per_label: int = 1
+    label_weights: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def n_locked(self) -> int:
+        """How many samples are already placed."""
+        return int((self.locked != FREE).sum())
+
+    def flz_floor(self, counts: LabelCounts, k: int) -> int:
+        """Return how many label-subset combinations stay empty at least, each label on its own."""
+        presence = counts.presence
+        rows = np.repeat(np.arange(counts.n_samples), np.diff(presence.indptr))
+        locked = self.locked[rows]
+        units = rows if self.groups is None else self.groups.code_of_sample[rows]
+        free = np.unique(np.stack([presence.indices[locked == FREE], units[locked == FREE]]), axis=1)
+        held = np.unique(np.stack([presence.indices[locked != FREE], locked[locked != FREE]]), axis=1)
+        reached = np.bincount(free[0], minlength=counts.n_labels) + np.bincount(held[0], minlength=counts.n_labels)
+        return int(np.maximum(0, k - reached).sum())
+
+
+def resolve_constraints(
+    counts: LabelCounts,
+    subsets: Subsets,
+    *,
+    groups: Iterable[Any] | None = None,
+    locked: Mapping[str, Iterable[Any]] | Sequence[str | None] | None = None,
+    strata: Mapping[str, Any] | None = None,
+    min_per_label: int = 1,
+    label_weights: Mapping[str, float] | None = None,
+) -> Constraints | None:
+    """Check what the user asks for; None if it is nothing.
+
+    Examples
+    --------
+    >>> counts = LabelCounts([[1], [1], [0]], ids=["a", "b", "c"])
+    >>> subsets = Subsets(("train", "test"), (2, 1))
+    >>> made = resolve_constraints(counts, subsets, groups=[7, 7, None], locked={"test": ["c"]})
+    >>> made.groups.names, made.groups.code_of_sample.tolist(), made.locked.tolist()
+    ((7, None), [0, 0, 1], [-1, -1, 1])
+    """
+    if isinstance(min_per_label, bool) or not isinstance(min_per_label, (int, np.integer)) or min_per_label < 1:
+        raise EvoSplitError(
+            f"min_per_label is {min_per_label!r}; give an integer of at least 1, or cover=False for none"
+        )
+    index = None if groups is None else _group_index(groups, counts.n_samples)
+    fixed = _locked_subsets(locked, counts, subsets)
+    if index is not None:
+        fixed = _lock_companions(index, fixed, subsets)
+    made = Constraints(
+        groups=index,
+        locked=fixed,
+        strata=tuple(_stratum(name, values, counts) for name, values in _named_strata(strata)),
+        min_per_label=int(min_per_label),
+        label_weights=_checked_weights(label_weights, counts),
+    )
+    asked = groups is not None or made.n_locked or made.strata or made.min_per_label > 1 or made.label_weights
+    return made if asked else None
+
+
+def sizes_around_locks(sizes: Sequence[int], locked: Sequence[int]) -> tuple[int, ...]:
+    """Return the sizes to aim at when some subsets already hold more than they should: the others share the rest.
+
+    Examples
+    --------
+    >>> sizes_around_locks((80, 10, 10), (0, 5, 10))
+    (80, 10, 10)
+    >>> sizes_around_locks((80, 10, 10), (0, 0, 19))
+    (72, 9, 19)
+    """
+    asked, held = np.asarray(sizes, dtype=np.int64), np.asarray(locked, dtype=np.int64)
+    full = np.zeros(len(asked), dtype=bool)
+    aims = asked.copy()
+    while (held > aims).any():
+        full |= held > aims
+        aims = held.copy()
+        shares = np.where(full, 0, asked)
+        aims[~full] = largest_remainder(shares / max(shares.sum(), 1), int(asked.sum() - held[full].sum()))[~full]
+    return tuple(int(size) for size in aims)
+
+
+def _group_index(groups: Iterable[Any], m: int) -> GroupIndex:
+    if isinstance(groups, (str, bytes)):
+        raise EvoSplitError(f"groups is the string {groups!r}; pass one value per sample")
+    items = groups.tolist() if isinstance(groups, np.ndarray) else list(groups)
+    if len(items) != m:
+        raise EvoSplitError(f"groups has {len(items)} values for {m} samples; pass one per sample (None: on its own)")
+    codes: dict[Any, int] = {}
+    names: list[Any] = []
+    code_of_sample = np.empty(m, dtype=np.int64)
+    for sample, value in enumerate(items):
+        if _is_missing(value):
+            code_of_sample[sample] = len(names)
+            names.append(None)
+            continue
+        try:
+            # The type belongs to the key: 1, 1.0 and True are one key of a dict, but hardly one group.
+            name = value.item() if isinstance(value, np.generic) else value
+            code = codes.setdefault((type(name), name), len(names))
+        except TypeError as error:
+            raise EvoSplitError(
+                f"groups[{sample}] is {value!r}, which cannot name a group; use strings or integers"
+            ) from error
+        if code == len(names):
+            names.append(value)
+        code_of_sample[sample] = code
+    return GroupIndex(tuple(names), code_of_sample)
+
+
+def _locked_subsets(
+    locked: Mapping[str, Iterable[Any]] | Sequence[str | None] | None, counts: LabelCounts, subsets: Subsets
+) -> Ints:
+    fixed = np.full(counts.n_samples, FREE, dtype=np.int64)
+    if locked is None:
+        return fixed
+    number = {name: j for j, name in enumerate(subsets.names)}
+    choices = ", ".join(map(repr, subsets.names))
+    if not isinstance(locked, Mapping):
+        listed = hasattr(locked, "__len__") and not isinstance(locked, (str, bytes))
+        if not listed or len(locked) != counts.n_samples:
+            size = f"has {len(locked)} entries" if listed else f"is {locked!r}"
+            raise EvoSplitError(
+                f"locked {size} for {counts.n_samples} samples; pass a subset name or None for each, "
+                "or {subset name: ids}"
+            )
+        for sample, name in enumerate(locked):
+            if _is_missing(name):
+                continue
+            if not isinstance(name, str) or name not in number:
+                raise EvoSplitError(f"locked[{sample}] is {name!r}; the subsets are {choices}")
+            fixed[sample] = number[name]
+        return fixed
+    position = {sample: i for i, sample in enumerate(counts.ids.tolist())}
+    for name, ids in locked.items():
+        if name not in number:
+            raise EvoSplitError(f"locked names the subset {name!r}; the subsets are {choices}")
+        if isinstance(ids, (str, bytes)) or not isinstance(ids, Iterable):
+            raise EvoSplitError(f"locked[{name!r}] is {ids!r}; pass the ids of the samples that stay there")
+        wanted = ids.tolist() if isinstance(ids, np.ndarray) else list(ids)
+        unknown = [sample for sample in wanted if not isinstance(sample, Hashable) or sample not in position]
+        if unknown:
+            raise EvoSplitError(
+                f"locked[{name!r}] names {len(unknown)} ids that the data set does not have "
+                f"({_listed(unknown)}); leave them out, or add the samples"
+            )
+        rows = np.array([position[sample] for sample in wanted], dtype=np.int64)
+        elsewhere = rows[(fixed[rows] != FREE) & (fixed[rows] != number[name])]
+        if len(elsewhere):
+            raise EvoSplitError(
+                f"{len(elsewhere)} samples are locked into {name!r} and into another subset: "
+                f"{_listed(counts.ids[elsewhere].tolist())}; lock each into one"
+            )
+        fixed[rows] = number[name]
+    return fixed
+
+
+def _lock_companions(index: GroupIndex, fixed: Ints, subsets: Subsets) -> Ints:
+    """Lock the whole group of a locked sample; a group cannot be in two subsets."""
+    k = len(subsets)
+    held = fixed != FREE
+    holds = np.zeros((len(index), k), dtype=bool)
+    holds[index.code_of_sample[held], fixed[held]] = True
+    torn = np.flatnonzero(holds.sum(axis=1) > 1)
+    if len(torn):
+        where = " and ".join(repr(subsets.names[j]) for j in np.flatnonzero(holds[torn[0]]))
+        raise EvoSplitError(
+            f"{len(torn)} groups are locked into more than one subset ({_listed([index.names[i] for i in torn])}; "
+            f"the first into {where}); unlock some of their samples, or leave them out of groups"
+        )
+    subset_of_group = np.where(holds.any(axis=1), holds.argmax(axis=1), FREE)
+    return np.asarray(subset_of_group[index.code_of_sample], dtype=np.int64)
+
+
+def _named_strata(strata: Mapping[str, Any] | None) -> list[tuple[str, Any]]:
+    if strata is None:
+        return []
+    if not isinstance(strata, Mapping):
+        raise EvoSplitError(f"strata is a {type(strata).__name__}; pass a dict: {{'weather': one value per sample}}")
+    return [(str(name), values) for name, values in strata.items()]
+
+
+def _stratum(name: str, values: Any, counts: LabelCounts) -> Stratum:
+    m = counts.n_samples
+    if isinstance(values, LabelCounts):
+        if values.n_samples != m:
+            raise EvoSplitError(f"the stratum {name!r} counts {values.n_samples} samples, the labels {m}")
+        return Stratum(name, values)
+    listed = hasattr(values, "__len__") and not isinstance(values, (str, bytes))
+    if not listed or len(values) != m:
+        size = f"has {len(values)} values" if listed else f"is {values!r}"
+        raise EvoSplitError(f"the stratum {name!r} {size} for {m} samples; pass one value per sample")
+    items = values.tolist() if isinstance(values, np.ndarray) else list(values)
+    present = [value for value in items if not _is_missing(value)]
+    numbers = all(isinstance(value, (int, float, np.number)) and not isinstance(value, bool) for value in present)
+    if numbers and len(set(present)) > FEW_NUMBERS:
+        categories, code = _binned(np.array([np.nan if _is_missing(value) else value for value in items], dtype=float))
+    else:
+        for sample, value in enumerate(items):
+            if not _is_missing(value) and not isinstance(value, (str, bool, int, float, np.generic)):
+                raise EvoSplitError(
+                    f"the stratum {name!r} of sample {sample} is {value!r}; pass strings, numbers, booleans or None"
+                )
+        texts = [MISSING if _is_missing(value) else str(value) for value in items]
+        categories = sorted(set(texts))
+        position = {category: i for i, category in enumerate(categories)}
+        code = np.array([position[text] for text in texts], dtype=np.int64)
+        if len(categories) > max(m // 2, FEW_NUMBERS):
+            raise EvoSplitError(
+                f"the stratum {name!r} has {len(categories)} different values in {m} samples, for example "
+                f"{categories[0]!r}: nothing to balance; pass a column whose values repeat, or use it as groups"
+            )
+    one_hot = sp.csr_array((np.ones(m, dtype=np.int32), code, np.arange(m + 1)), shape=(m, len(categories)))
+    return Stratum(name, LabelCounts(one_hot, ids=counts.ids, labels=categories))
+
+
+def _binned(values: npt.NDArray[np.float64]) -> tuple[list[str], Ints]:
+    """Sort numbers into bins of about equal frequency, named by their limits; NaN gets a category of its own."""
+    known = ~np.isnan(values)
+    inner = np.unique(np.quantile(values[np.isfinite(values)], np.arange(1, BINS) / BINS))
+    code = np.searchsorted(inner, values, side="left")
+    limits = [f"{limit:.6g}" for limit in inner]
+    names = [f"up to {limits[0]}"]
+    names += [f"{low} to {high}" for low, high in itertools.pairwise(limits)]
+    names.append(f"over {limits[-1]}")
+    if not known.all():
+        code[~known] = len(names)
+        names.append(MISSING)
+    used, code = np.unique(code, return_inverse=True)
+    # Limits that print alike would give two bins one name.
+    chosen = [names[i] for i in used]
+    unique = [name if chosen.count(name) == 1 else f"{name} ({i})" for i, name in enumerate(chosen)]
+    return unique, code.astype(np.int64)
+
+
+def _checked_weights(weights: Mapping[str, float] | None, counts: LabelCounts) -> dict[str, float]:
+    if weights is None:
+        return {}
+    if not isinstance(weights, Mapping):
+        raise EvoSplitError(f"label_weights is {weights!r}; pass a dict such as {{{counts.labels[0]!r}: 5}}")
+    known = set(counts.labels)
+    for label, weight in weights.items():
+        if str(label) not in known:
+            close = difflib.get_close_matches(str(label), counts.labels, n=3)
+            hint = f"did you mean {', '.join(map(repr, close))}?" if close else f"there are {len(known)} other labels"
+            raise EvoSplitError(f"label_weights names the label {label!r}, which does not occur; {hint}")
+        valid = isinstance(weight, (int, float, np.number)) and not isinstance(weight, bool)
+        if not valid or not np.isfinite(weight) or weight <= 0:
+            raise EvoSplitError(f"the weight of the label {label!r} is {weight!r}; give a positive number (1 is usual)")
+    return {str(label): float(weight) for label, weight in weights.items() if weight != 1}
+
+
+def _is_missing(value: Any) -> bool:
+    if isinstance(value, (float, np.floating)):
+        return bool(np.isnan(value))
+    return value is None or type(value).__name__ in ("NAType", "NaTType")  # pandas' own, known by name
+
+
+def _listed(values: Sequence[Any]) -> str:
+    shown = ", ".join(map(repr, values[:NAMED]))
+    return shown if len(values) <= NAMED else f"{shown}, ..."

@@ -1,0 +1,331 @@
+// Search, sorting and charts of the report. Every name is data: it enters the page as text, never as markup.
+"use strict";
+
+const data = JSON.parse(document.getElementById("data").textContent);
+const AT_FIRST = 50; // rows of a table before "show all"
+const SVG = "http://www.w3.org/2000/svg";
+
+function element(name, attributes = {}, ...children) {
+  const made = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  made.append(...children);
+  return made;
+}
+
+function shape(name, attributes = {}) {
+  const made = document.createElementNS(SVG, name);
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  return made;
+}
+
+// Spreading a long list into Math.min would be too many arguments.
+const least = (list) => list.reduce((a, b) => Math.min(a, b));
+const most = (list) => list.reduce((a, b) => Math.max(a, b));
+const whole = (value) => value.toLocaleString("en");
+const colour = (j) => `var(--s${j % 8})`;
+
+function percent(value) {
+  const size = 100 * Math.abs(value);
+  return `${(100 * value).toFixed(size >= 100 ? 0 : size >= 0.1 || size === 0 ? 1 : 2)} %`;
+}
+
+function measure(value) {
+  if (value === 0) return "0";
+  return Math.abs(value) >= 0.001 && Math.abs(value) < 1e5 ? String(Number(value.toPrecision(3))) : value.toExponential(2);
+}
+
+// --- tables of shares: classes, pairs, strata
+
+function shareTable(holder) {
+  const source = data.tables[holder.dataset.table];
+  const views = source.views;
+  let view = 0;
+  let sorted = { key: source.sorted, down: false }; // null: in the order in which the rows come
+  let everything = false;
+  let found = [];
+  const search = holder.querySelector("input");
+  const status = holder.querySelector("[role=status]");
+  const table = holder.querySelector("table");
+  if (data.subsets.length > 5) table.classList.add("compact");
+  const head = table.createTHead();
+  const body = table.createTBody();
+  const more = element("button", { type: "button", class: "more" });
+  holder.append(more);
+
+  const folded = (text) => text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
+  const words = source.names.map(folded);
+  const totals = views.map((one) => one.counts.map((row) => row.reduce((sum, n) => sum + n, 0)));
+
+  const columns = [{ key: "name", title: source.what, value: (i) => source.names[i] }];
+  columns.push({ key: "total", title: () => views[view].unit, value: (i) => totals[view][i], show: whole });
+  columns.push({ key: "off", title: "off by", value: (i) => views[view].off[i], show: percent });
+  data.subsets.forEach((name, j) => {
+    const share = (i) => views[view].counts[i][j] / Math.max(totals[view][i], 1);
+    columns.push({ key: `subset${j}`, title: name, subset: j, value: share });
+  });
+  // These two are about images, the first view.
+  if (source.random) columns.push({ key: "random", title: "random", value: (i) => source.random[i], show: percent, extra: true });
+  if (source.move) columns.push({ key: "move", title: "to move", value: (i) => source.move[i], show: whole, extra: true });
+  const shownColumns = () => columns.filter((column) => !column.extra || view === 0);
+
+  function drawHead() {
+    const row = element("tr");
+    for (const column of shownColumns()) {
+      const title = typeof column.title === "function" ? column.title() : column.title;
+      const button = element("button", { type: "button" });
+      if (column.subset !== undefined) button.append(element("span", { class: "dot", style: `--c: ${colour(column.subset)}` }));
+      button.append(element("bdi", {}, title));
+      button.addEventListener("click", () => {
+        sorted = { key: column.key, down: sorted.key === column.key ? !sorted.down : !["name", "total"].includes(column.key) };
+        draw();
+        head.querySelector(`[data-key="${column.key}"] button`).focus();
+      });
+      const cell = element("th", { scope: "col", "data-key": column.key }, button);
+      if (column.extra) cell.className = "wide";
+      if (sorted.key === column.key) cell.setAttribute("aria-sort", sorted.down ? "descending" : "ascending");
+      row.append(cell);
+    }
+    head.replaceChildren(row);
+  }
+
+  function subsetCell(i, j) {
+    const count = views[view].counts[i][j];
+    const share = count / Math.max(totals[view][i], 1);
+    const bar = element("i", { style: `width: ${Math.min(share / Math.max(data.targets[j], 1e-9), 2) * 50}%` });
+    const shown = element("span", count ? {} : { class: "none" }, whole(count));
+    return element("td", { class: "cells", style: `--c: ${colour(j)}` },
+      shown, element("span", { class: "share" }, percent(share)), element("span", { class: "bullet", "aria-hidden": "true" }, bar));
+  }
+
+  function drawRows() {
+    const shown = everything ? found : found.slice(0, AT_FIRST);
+    const rows = new DocumentFragment();
+    for (const i of shown) {
+      const row = element("tr");
+      for (const column of shownColumns()) {
+        if (column.key === "name") row.append(element("th", { scope: "row" }, element("bdi", {}, source.names[i])));
+        else if (column.subset !== undefined) row.append(subsetCell(i, column.subset));
+        else row.append(element("td", column.extra ? { class: "wide" } : {}, column.show(column.value(i))));
+      }
+      rows.append(row);
+    }
+    body.replaceChildren(rows);
+    more.hidden = shown.length === found.length;
+    more.textContent = `Show all ${whole(found.length)}`;
+    const of = found.length === source.names.length ? "" : ` of ${whole(source.names.length)}`;
+    if (status) status.textContent = `${whole(found.length)}${of} ${found.length === 1 && !of ? source.what : source.many}`;
+  }
+
+  function draw() {
+    const column = shownColumns().find((one) => one.key === sorted.key);
+    const wanted = search ? folded(search.value.trim()) : "";
+    found = source.names.map((_, i) => i).filter((i) => words[i].includes(wanted));
+    const sign = sorted.down ? -1 : 1;
+    const byName = (a, b) => sign * source.names[a].localeCompare(source.names[b], "en", { numeric: true });
+    const byValue = (a, b) => sign * (column.value(a) - column.value(b)) || a - b;
+    if (column) found.sort(column.key === "name" ? byName : byValue);
+    drawHead();
+    drawRows();
+  }
+
+  search?.addEventListener("input", draw);
+  holder.querySelector("select")?.addEventListener("change", (event) => { view = Number(event.target.value); draw(); });
+  more.addEventListener("click", () => { everything = true; drawRows(); });
+  draw();
+}
+
+// --- charts of points
+
+function linearTicks(low, high, wanted) {
+  const power = 10 ** Math.floor(Math.log10((high - low) / wanted || 1));
+  const step = [1, 2, 2.5, 5, 10].map((n) => n * power).find((n) => Math.floor(high / n) - Math.ceil(low / n) < wanted);
+  const ticks = [];
+  for (let n = Math.ceil(low / step - 1e-9); n * step <= high * (1 + 1e-9); n += 1) ticks.push(n * step);
+  return ticks;
+}
+
+function logTicks(low, high, wanted) {
+  const decades = Math.log10(high / low);
+  const steps = decades > wanted ? [1] : decades > 1.2 ? [1, 3] : [1, 2, 5];
+  const stride = Math.max(1, Math.ceil(decades / wanted));
+  const ticks = [];
+  for (let power = Math.floor(Math.log10(low)); power <= Math.ceil(Math.log10(high)); power += 1) {
+    if (steps.length > 1 || power % stride === 0) for (const step of steps) ticks.push(step * 10 ** power);
+  }
+  return ticks.filter((tick) => tick >= low * 0.999 && tick <= high * 1.001);
+}
+
+function scale(axis, from, to) {
+  const read = axis.log ? Math.log10 : (value) => value;
+  const [low, high] = [read(axis.low), read(axis.high)];
+  return (value) => from + ((read(Math.min(Math.max(value, axis.low), axis.high)) - low) / (high - low || 1)) * (to - from);
+}
+
+// Draws a chart and redraws it when its width changes. `points` are what pointer and arrow keys select.
+function chart(holder, spec) {
+  const tip = element("div", { class: "tip", role: "status" });
+  let selected = null;
+  let silent = false; // selected in another chart, which tells the values
+  let places = [];
+  let svg = null;
+
+  function draw() {
+    const width = Math.max(holder.clientWidth, 200);
+    if (svg?.viewBox.baseVal.width === width) return;
+    const height = spec.height;
+    const yTicks = (spec.y.log ? logTicks : linearTicks)(spec.y.low, spec.y.high, 5);
+    const xTicks = (spec.x.log ? logTicks : linearTicks)(spec.x.low, spec.x.high, Math.max(2, Math.floor(width / 85)));
+    const left = 14 + 7.4 * Math.max(...yTicks.map((tick) => spec.y.show(tick).length));
+    const [right, top, bottom] = [width - 14, 28, height - 42];
+    const x = scale(spec.x, left + 8, right);
+    const y = scale(spec.y, bottom - 8, top + 6);
+    const made = shape("svg", { height, viewBox: `0 0 ${width} ${height}`, tabindex: 0, role: "group", "aria-label": spec.label });
+    const line = (cls, x1, y1, x2, y2) => made.append(shape("line", { class: cls, x1, y1, x2, y2 }));
+    const write = (text, at, anchor = "middle") => {
+      const words = shape("text", { x: at[0], y: at[1], "text-anchor": anchor });
+      words.textContent = text;
+      made.append(words);
+    };
+    for (const tick of yTicks) {
+      line("grid", left, y(tick), right, y(tick));
+      write(spec.y.show(tick), [left - 6, y(tick) + 4], "end");
+    }
+    for (const tick of xTicks) {
+      line("grid", x(tick), top, x(tick), bottom);
+      write(spec.x.show(tick), [x(tick), bottom + 17]);
+    }
+    line("axis", left, bottom, right, bottom);
+    write(spec.y.title, [4, 13], "start");
+    write(spec.x.title, [(left + right) / 2, height - 5]);
+    places = spec.points.map((point) => [x(point[0]), y(point[1])]);
+    for (const layer of spec.layers(x, y)) made.append(layer);
+    made.append(shape("circle", { class: "ring", r: 9, visibility: "hidden" }));
+    made.addEventListener("pointermove", near);
+    made.addEventListener("pointerdown", near);
+    made.addEventListener("pointerleave", (event) => { if (event.pointerType === "mouse") spec.select(null); });
+    made.addEventListener("blur", () => spec.select(null));
+    made.addEventListener("keydown", step);
+    if (svg === null) holder.append(made, tip);
+    else svg.replaceWith(made);
+    svg = made;
+    select(selected, silent);
+  }
+
+  function near(event) {
+    const box = svg.getBoundingClientRect();
+    const [px, py] = [event.clientX - box.left, event.clientY - box.top];
+    let best = null;
+    let distance = 28 ** 2;
+    places.forEach(([x, y], i) => {
+      const d = (x - px) ** 2 + (y - py) ** 2;
+      if (d < distance) [best, distance] = [i, d];
+    });
+    spec.select(best);
+  }
+
+  function step(event) {
+    const ways = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };
+    if (event.key === "Escape") spec.select(null);
+    if (!(event.key in ways) || !places.length) return;
+    event.preventDefault();
+    const order = places.map((_, i) => i).sort((a, b) => places[a][0] - places[b][0] || a - b);
+    const at = selected === null ? (ways[event.key] > 0 ? -1 : order.length) : order.indexOf(selected);
+    spec.select(order[Math.min(Math.max(at + ways[event.key], 0), order.length - 1)]);
+  }
+
+  function select(i, quiet = false) {
+    [selected, silent] = [i, quiet];
+    const ring = svg.querySelector(".ring");
+    ring.setAttribute("visibility", i === null ? "hidden" : "visible");
+    tip.classList.toggle("on", i !== null && !quiet);
+    if (i === null) return;
+    const [x, y] = places[i];
+    ring.setAttribute("cx", x);
+    ring.setAttribute("cy", y);
+    if (quiet) return;
+    const [title, ...lines] = spec.describe(i);
+    tip.replaceChildren(element("b", {}, element("bdi", {}, title)), ...lines.map((text) => element("span", {}, text)));
+    const room = holder.clientWidth - tip.offsetWidth;
+    tip.style.left = `${Math.min(Math.max(x - tip.offsetWidth / 2, 0), Math.max(room, 0))}px`;
+    tip.style.top = `${y > tip.offsetHeight + 24 ? y - tip.offsetHeight - 14 : y + 16}px`;
+  }
+
+  new ResizeObserver(draw).observe(holder);
+  draw();
+  return select;
+}
+
+function dots(points, cls, size) {
+  const path = points.map(([x, y]) => `M${x.toFixed(1)} ${y.toFixed(1)}h0`).join("");
+  return shape("path", { class: `dots ${cls}`, d: path, "stroke-width": size });
+}
+
+function scatterChart(holder) {
+  const { names, totals, off, random } = data.scatter;
+  const positive = [...off, ...random].filter((value) => value > 0);
+  const lowest = Math.max(least([...positive, 1]), 1e-5);
+  const low = 10 ** Math.floor(Math.log10(lowest) - 0.01);
+  const points = totals.map((total, i) => [total, off[i]]);
+  const size = totals.length > 300 ? 4.5 : totals.length > 40 ? 7 : 10;
+  const show = (value) => (value === low ? `≤ ${percent(value)}` : percent(value).replace(/\.0 %$/, " %"));
+  const select = chart(holder, {
+    height: 320,
+    label: "How far each class is off, against how frequent it is. Arrow keys step through the classes.",
+    x: { log: true, low: least(totals) * 0.9, high: most(totals) * 1.1, title: "images with the class", show: whole },
+    y: { log: true, low, high: most([...positive, low * 10]) * 1.2, title: "off by", show },
+    points,
+    layers: (x, y) => [
+      dots(totals.map((total, i) => [x(total), y(random[i])]), "random", size),
+      dots(points.map(([total, value]) => [x(total), y(value)]), "this", size),
+    ],
+    describe: (i) => [names[i], `${whole(totals[i])} ${totals[i] === 1 ? "image" : "images"}`,
+      `off by ${percent(off[i])}, in a random split ${percent(random[i])}`],
+    select: (i) => select(i),
+  });
+}
+
+function star(x, y, radius) {
+  const corners = Array.from({ length: 10 }, (_, i) => {
+    const r = i % 2 ? radius * 0.45 : radius;
+    return `${(x + r * Math.sin((i * Math.PI) / 5)).toFixed(1)},${(y - r * Math.cos((i * Math.PI) / 5)).toFixed(1)}`;
+  });
+  return shape("polygon", { class: "star", points: corners.join(" ") });
+}
+
+function frontCharts(holder) {
+  const { titles, values, chosen } = data.front;
+  const panels = [];
+  const around = (axis) => {
+    const all = values.map((point) => point[axis]);
+    const [low, high] = [least(all), most(all)];
+    const margin = (high - low) * 0.08 || Math.abs(high) * 0.1 || 1;
+    return { low: Math.max(low - margin, 0), high: high + margin, title: titles[axis], show: measure };
+  };
+  const describe = (i) => [
+    `Trade-off ${i}${i === chosen ? ", the one in use" : ""}`,
+    ...titles.map((title, axis) => `${title}: ${measure(values[i][axis])}`),
+  ];
+  for (let a = 0; a < titles.length; a += 1) {
+    for (let b = a + 1; b < titles.length; b += 1) {
+      const box = element("div", { class: "chart" });
+      const here = panels.length;
+      holder.append(box);
+      panels.push(chart(box, {
+        height: 280,
+        label: `Trade-offs: ${titles[a]} against ${titles[b]}. Arrow keys step through them.`,
+        x: around(a), y: around(b),
+        points: values.map((point) => [point[a], point[b]]),
+        layers: (x, y) => [
+          ...values.flatMap((point, i) => (i === chosen ? [] : [shape("circle", { class: "point", r: 5, cx: x(point[a]), cy: y(point[b]) })])),
+          star(x(values[chosen][a]), y(values[chosen][b]), 11),
+        ],
+        describe,
+        select: (i) => panels.forEach((select, at) => select(i, at !== here)),
+      }));
+    }
+  }
+}
+
+document.querySelectorAll("[data-table]").forEach(shareTable);
+document.querySelectorAll("[data-chart=scatter]").forEach(scatterChart);
+document.querySelectorAll("[data-chart=front]").forEach(frontCharts);

@@ -1,0 +1,144 @@
+"""The manifest, `split.json`: what it holds, how it is checked when read, and how data that does not fit it is told.
+
+A manifest is a JSON object that keeps one split for good: `format` and `version`; the subsets in `names`, `sizes` and
+`target_sizes`; all samples in `ids`, with `assignment` giving for each the position of its subset in `names`;
+`ids_sha256`, by which changes made by hand are noticed; and how the split came about: `settings`, `notes`, `measures`,
+`best_ed`, the version of `evosplit`, and what the door that wrote it adds in `extra`. `manifest_schema()` is its JSON
+Schema, with a description of every key. Unknown keys are ignored; an unknown version is refused.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import fields
+from importlib.resources import files
+from typing import Any
+
+from evosplit.errors import EvoSplitError
+from evosplit.measures import Measures
+
+__all__ = ["FORMAT", "VERSION", "check_manifest", "difference_of_ids", "ids_hash", "manifest_schema"]
+
+FORMAT = "evosplit-split"
+VERSION = 1
+_LISTS = ("names", "sizes", "target_sizes", "ids", "assignment")
+
+
+def manifest_schema() -> dict[str, Any]:
+    """Return the JSON Schema (draft 2020-12) of the manifests that this version writes.
+
+    Examples
+    --------
+    >>> manifest_schema()["properties"]["version"]["const"]
+    1
+    """
+    text = files("evosplit").joinpath("schemas", f"split-{VERSION}.json").read_text(encoding="utf-8")
+    schema: dict[str, Any] = json.loads(text)
+    return schema
+
+
+def check_manifest(manifest: Any, source: str) -> None:
+    """Refuse what is no manifest, is one of another version, was damaged or changed by hand."""
+    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
+        raise EvoSplitError(f"{source} is no EvoSplit manifest: its 'format' is not {FORMAT!r}; pass a split.json")
+    _check_version(manifest.get("version"), source)
+    for key in _LISTS:
+        if not isinstance(manifest.get(key), list):
+            raise EvoSplitError(f"{source} has no list {key!r}; it is damaged, save the split again")
+    names, ids, sizes, assignment = (manifest[key] for key in ("names", "ids", "sizes", "assignment"))
+    if not names or not all(isinstance(name, str) and name for name in names) or len(set(names)) != len(names):
+        raise EvoSplitError(f"{source} names the subsets {names!r}, not by different words; save the split again")
+    if not all(type(number) is int and 0 <= number < len(names) for number in assignment):
+        raise EvoSplitError(f"{source} assigns samples to subsets other than its {len(names)}; save the split again")
+    if len(ids) != len(assignment) or not len(names) == len(sizes) == len(manifest["target_sizes"]):
+        raise EvoSplitError(
+            f"{source} has {len(ids)} ids, {len(assignment)} assignments, {len(names)} names "
+            f"and {len(sizes)} sizes that do not fit together; save the split again"
+        )
+    for size in (*sizes, *manifest["target_sizes"]):
+        if type(size) is not int or size < 0:
+            raise EvoSplitError(f"{source} has a subset of the size {size!r}; it is damaged, save the split again")
+    if ids_hash(ids) != manifest.get("ids_sha256"):
+        raise EvoSplitError(f"{source} was changed by hand: its ids do not match their hash; save the split again")
+    if [assignment.count(j) for j in range(len(names))] != sizes:
+        raise EvoSplitError(
+            f"{source} was changed by hand: its assignment does not have its sizes; save the split again"
+        )
+    _check_facts(manifest, source)
+
+
+def _check_version(version: Any, source: str) -> None:
+    if type(version) is int and version > VERSION:
+        raise EvoSplitError(
+            f"{source} has manifest version {version}, this EvoSplit reads {VERSION}; upgrade evosplit-plugins"
+        )
+    if version != VERSION or type(version) is not int:
+        raise EvoSplitError(
+            f"{source} has manifest version {version!r}, which no EvoSplit has written; save the split again"
+        )
+
+
+def _check_facts(manifest: dict[str, Any], source: str) -> None:
+    """Check what is not needed to replay a split, but is shown."""
+    expected: dict[str, tuple[type, ...]] = {
+        "settings": (dict, type(None)),
+        "notes": (list, type(None)),
+        "measures": (dict, type(None)),
+        "best_ed": (int, float),
+    }
+    for key, kinds in expected.items():
+        value = manifest.get(key, 0 if key == "best_ed" else None)
+        if not isinstance(value, kinds) or isinstance(value, bool):
+            raise EvoSplitError(f"{source} has {key!r} {value!r}; it is damaged, save the split again")
+    measures = manifest.get("measures")
+    if measures is not None:
+        known = {field.name for field in fields(Measures)}
+        wrong = sorted(known ^ set(measures)) or [
+            name for name, value in measures.items() if not isinstance(value, (int, float)) or isinstance(value, bool)
+        ]
+        if wrong:
+            raise EvoSplitError(
+                f"{source} lacks the measure {wrong[0]!r}, or has it wrong; it is damaged, save the split again"
+            )
+
+
+def ids_hash(ids: Iterable[Any]) -> str:
+    """Hash a collection of ids whatever its order; 1 and "1" differ."""
+    # str() of an integer is its JSON, only faster.
+    lines = sorted(str(sample) if type(sample) is int else json.dumps(sample) for sample in ids)
+    return hashlib.sha256("".join(f"{line}\n" for line in lines).encode()).hexdigest()
+
+
+def difference_of_ids(given: Sequence[Any], known: Sequence[Any]) -> str | None:
+    """Say how the ids of some data differ from those that were split; None if they are the same, in any order.
+
+    Examples
+    --------
+    >>> difference_of_ids(["b", "a"], ["a", "b"])
+    >>> print(difference_of_ids(["a", "c"], ["a", "b"]))
+    1 ids are not in the split (first: 'c'); 1 ids of the split are missing (first: 'b'); 1 ids agree
+    >>> print(difference_of_ids(["1", "2"], [1, 2]).rpartition("; ")[2])
+    they differ in type only, such as '1' in the data and 1 in the split: convert them
+    """
+    in_data, in_split = set(given), set(known)
+    unknown = [sample for sample in given if sample not in in_split]
+    missing = [sample for sample in known if sample not in in_data]
+    parts = []
+    if unknown:
+        parts.append(f"{len(unknown)} ids are not in the split (first: {unknown[0]!r})")
+    if missing:
+        parts.append(f"{len(missing)} ids of the split are missing (first: {missing[0]!r})")
+    if len(in_data) < len(given):
+        parts.append(f"{len(given) - len(in_data)} ids are repeated")
+    if unknown and missing:
+        by_text = {str(sample): sample for sample in missing}
+        alike = [sample for sample in unknown if str(sample) in by_text]
+        if alike:
+            who = "they differ" if len(alike) == len(unknown) == len(missing) else f"{len(alike)} of them differ"
+            pair = f"{alike[0]!r} in the data and {by_text[str(alike[0])]!r} in the split"
+            parts.append(f"{who} in type only, such as {pair}: convert them")
+        else:
+            parts.append(f"{len(in_data & in_split)} ids agree")
+    return "; ".join(parts) or None

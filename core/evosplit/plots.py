@@ -1,0 +1,197 @@
+"""The figures of a report, as what Plotly reads: dictionaries of traces and layout, drawn from `evosplit.charts`.
+
+Plotly reads a little HTML in its texts, so names are escaped: a label called `<b>` is drawn as those three characters.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from evosplit.charts import FrontPoints, ShareTable, number
+from evosplit.text import clean
+
+__all__ = ["COLOURS", "escape", "front_figure", "label_figure", "pair_figure"]
+
+# Readable on dark and light backgrounds, also for colour-blind readers (after Okabe and Ito).
+COLOURS = ("#4e9bd6", "#e69f00", "#26a982", "#cc79a7", "#d5673a", "#a0a03c", "#8d7ad6", "#7f8c8d")
+GREY = "#8a8f98"
+ACCENT = "#ff6d04"
+_ROW = 22  # pixels for a row of a chart
+_LONGEST_NAME = 26
+
+
+def escape(text: str) -> str:
+    """Keep Plotly from reading a text as HTML.
+
+    Examples
+    --------
+    >>> escape("<script>alert(1)</script>")
+    '&lt;script&gt;alert(1)&lt;/script&gt;'
+    """
+    return clean(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def label_figure(table: ShareTable) -> dict[str, Any]:
+    """Draw a bar for each row, cut into the subsets' shares; dashes mark where the cuts should be."""
+    rows = list(range(len(table)))
+    totals = table.totals.tolist()
+    traces = []
+    for j, name in enumerate(table.subsets):
+        target = 100 * float(table.targets[j])
+        shares = (100 * table.shares[:, j]).tolist()
+        counts = table.counts[:, j].tolist()
+        traces.append(
+            {
+                "type": "bar",
+                "orientation": "h",
+                "name": escape(name),
+                "x": shares,
+                "y": rows,
+                "marker": {"color": COLOURS[j % len(COLOURS)]},
+                "hovertext": [
+                    f"{escape(table.names[i])} in {escape(name)}<br>{counts[i]:,} of {totals[i]:,} {table.unit}: "
+                    f"{shares[i]:.1f} % (target {target:.1f} %)"
+                    for i in rows
+                ],
+                "hoverinfo": "text",
+            }
+        )
+    edges = (100 * table.targets.cumsum())[:-1].tolist()
+    return {
+        "data": traces,
+        "layout": {
+            "barmode": "stack",
+            "bargap": 0.25,
+            "height": 90 + _ROW * len(rows),
+            "margin": {"t": 40, "r": 28, "b": 30, "l": 16},
+            "showlegend": True,
+            "xaxis": {
+                "range": [0, 100],
+                "tickvals": [0, 25, 50, 75, 100],
+                "ticktext": ["0 %", "25 %", "50 %", "75 %", "100 %"],
+                "automargin": True,
+                "fixedrange": True,
+            },
+            "yaxis": _rows_axis(table),
+            "legend": {"orientation": "h", "x": 0, "y": 1.01, "yanchor": "bottom", "traceorder": "normal"},
+            "shapes": [line for edge in edges for line in _target_line(edge)],
+        },
+    }
+
+
+def pair_figure(table: ShareTable) -> dict[str, Any]:
+    """Draw for each row a point per subset: how far its share is from the subset's share, in percent of the latter."""
+    rows = list(range(len(table)))
+    totals = table.totals.tolist()
+    traces = []
+    for j, name in enumerate(table.subsets):
+        target = float(table.targets[j])
+        shares = table.shares[:, j].tolist()
+        counts = table.counts[:, j].tolist()
+        traces.append(
+            {
+                "type": "scatter",
+                "mode": "markers",
+                "name": escape(name),
+                "x": [100 * (share / target - 1) if target else 0.0 for share in shares],
+                "y": rows,
+                "marker": {"color": COLOURS[j % len(COLOURS)], "size": 10},
+                "hovertext": [
+                    f"{escape(table.names[i])} in {escape(name)}<br>{counts[i]:,} of {totals[i]:,} {table.unit}, "
+                    f"{totals[i] * target:,.1f} would be its share"
+                    for i in rows
+                ],
+                "hoverinfo": "text",
+            }
+        )
+    return {
+        "data": traces,
+        "layout": {
+            "height": 120 + _ROW * len(rows),
+            "margin": {"t": 40, "r": 28, "b": 56, "l": 16},
+            "showlegend": True,
+            "hovermode": "closest",
+            "xaxis": {
+                "title": {"text": "more or less than its share, in %", "standoff": 12},
+                "zeroline": True,
+                "zerolinecolor": GREY,
+                "zerolinewidth": 2,
+                "automargin": True,
+            },
+            "yaxis": _rows_axis(table),
+            "legend": {"orientation": "h", "x": 0, "y": 1.01, "yanchor": "bottom", "traceorder": "normal"},
+        },
+    }
+
+
+def front_figure(points: FrontPoints, *, selected: int | None = None) -> dict[str, Any]:
+    """Draw the trade-offs: the first two objectives as axes, the rest in the hover text.
+
+    The chosen one is a star; `selected`, if it is another one, is ringed.
+    """
+    across, up = points.values[:, 0], points.values[:, min(1, len(points.objective_names) - 1)]
+    hover = [
+        "<br>".join(f"{title}: {number(value)}" for title, value in zip(points.titles, values, strict=True))
+        + ("<br>chosen" if i == points.chosen else "")
+        for i, values in enumerate(points.values.tolist())
+    ]
+    everyone = range(len(points))
+    ringed = selected if selected != points.chosen else None
+    return {
+        "data": [
+            {
+                "type": "scatter",
+                "mode": "markers",
+                "name": "trade-offs",
+                "x": across.tolist(),
+                "y": up.tolist(),
+                "hovertext": hover,
+                "hoverinfo": "text",
+                "showlegend": False,
+                "marker": {
+                    "opacity": 1,
+                    "color": [ACCENT if i == points.chosen else COLOURS[0] for i in everyone],
+                    "symbol": ["star" if i == points.chosen else "circle" for i in everyone],
+                    "size": [16 if i == points.chosen else 14 if i == ringed else 10 for i in everyone],
+                    "line": {"color": GREY, "width": [3 if i == ringed else 0 for i in everyone]},
+                },
+            }
+        ],
+        "layout": {
+            "height": 300,
+            "margin": {"t": 12, "r": 24, "b": 56, "l": 24},
+            "hovermode": "closest",
+            "xaxis": _value_axis(points.titles[0]),
+            "yaxis": _value_axis(points.titles[min(1, len(points.titles) - 1)]),
+        },
+    }
+
+
+def _rows_axis(table: ShareTable) -> dict[str, Any]:
+    totals = table.totals.tolist()
+    return {
+        "autorange": "reversed",
+        "tickmode": "array",
+        "tickvals": list(range(len(table))),
+        "ticktext": [f"{_short(name)} ({total:,}) " for name, total in zip(table.names, totals, strict=True)],
+        "automargin": True,
+        "fixedrange": True,
+    }
+
+
+def _value_axis(title: str) -> dict[str, Any]:
+    words = {"text": escape(title), "standoff": 12}
+    return {"title": words, "automargin": True, "tickformat": ".1e", "nticks": 5, "fixedrange": True}
+
+
+def _target_line(edge: float) -> list[dict[str, Any]]:
+    """Draw dark dashes on a white line, which stand out from every bar and from both backgrounds."""
+    ends = {"type": "line", "xref": "x", "yref": "paper", "x0": edge, "x1": edge, "y0": 0, "y1": 1}
+    return [
+        {**ends, "line": {"color": "#ffffff", "width": 3}},
+        {**ends, "line": {"color": "#222222", "width": 1.5, "dash": "4px,4px"}},
+    ]
+
+
+def _short(text: str) -> str:
+    return escape(text if len(text) <= _LONGEST_NAME else text[: _LONGEST_NAME - 1] + "…")
