@@ -1,4 +1,4 @@
-"""Doors to the EvoSplit engine: COCO, Hugging Face and FiftyOne; each host is loaded only when used."""
+"""Doors to the EvoSplit engine: COCO, Hugging Face, FiftyOne, scikit-learn; each host is loaded only when used."""
 
 from __future__ import annotations
 
@@ -9,10 +9,13 @@ if TYPE_CHECKING:
     from evosplit_plugins.coco import evosplit_coco
     from evosplit_plugins.fiftyone_plugin import evosplit_fiftyone
     from evosplit_plugins.hf import evosplit_hf
+    from evosplit_plugins.sklearn_cv import EvoSplitKFold, EvoSplitShuffleSplit
 
-__all__ = ["evosplit_coco", "evosplit_fiftyone", "evosplit_hf"]
+__all__ = ["EvoSplitKFold", "EvoSplitShuffleSplit", "evosplit_coco", "evosplit_fiftyone", "evosplit_hf"]
 
 _HOME = {
+    "EvoSplitKFold": "evosplit_plugins.sklearn_cv",
+    "EvoSplitShuffleSplit": "evosplit_plugins.sklearn_cv",
     "evosplit_coco": "evosplit_plugins.coco",
     "evosplit_fiftyone": "evosplit_plugins.fiftyone_plugin",
     "evosplit_hf": "evosplit_plugins.hf",

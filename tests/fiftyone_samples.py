@@ -27,6 +27,32 @@ def pictures(fo, n=40, seed=0, folder="/pictures", **fields):
     ]
 
 
+def scenes(fo, n_scenes=12, length=4, seed=0):
+    """Make pictures of scenes, each in a folder, with fields of many kinds that tell the scene or the circumstances."""
+    import datetime
+
+    rng = np.random.default_rng(seed)
+    samples = []
+    for scene in range(n_scenes):
+        for i in range(length):
+            names = rng.choice(NAMES, size=rng.integers(0, 4)).tolist()
+            samples.append(
+                fo.Sample(
+                    filepath=f"/scenes/{scene}/{seed}-{i}.jpg",
+                    gt=boxes(fo, *names),
+                    scene=f"scene {scene}",
+                    patient=scene,
+                    day=datetime.date(2024, 1, 1 + scene),
+                    shot=fo.Classification(label=f"shot {scene}"),
+                    weather=fo.Classification(label=["sun", "rain"][int(rng.integers(2))]),
+                    night=bool(rng.integers(2)),
+                    temperature=float(rng.normal()),
+                    words=[f"scene {scene}"],
+                )
+            )
+    return samples
+
+
 def grouped(fo, new_dataset, n):
     """Make groups of two pictures and a video."""
     dataset = new_dataset()

@@ -17,10 +17,27 @@ from types import FrameType
 from typing import NoReturn, TextIO
 
 from evosplit import EvoSplitError
-from evosplit_plugins.cli import coco, demo, fiftyone, hf
+from evosplit_plugins.cli import audit, coco, demo, fiftyone, hf
 from evosplit_plugins.cli.common import clean
 
 __all__ = ["main"]
+
+
+_EPILOG = """\
+examples:
+  evosplit coco split instances.json -o out -s train:0.8 -s val:0.2
+  evosplit hf split my_data -o my_splits --ratios 8:1:1
+  evosplit fiftyone split my-dataset --folds 5
+  evosplit audit train.json val.json --fail-over 2
+
+exit codes:
+  0    done
+  1    evosplit audit found a leak, or more than --fail-over allows
+  2    bad input; one line on stderr says what, where and what helps
+  130  interrupted; nothing is left half written
+
+Each command explains its flags: evosplit coco split --help. Colours appear on
+terminals only, and not where NO_COLOR is set."""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -35,10 +52,12 @@ def build_parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="evosplit",
         description="Split multi-label data sets into alike subsets of exact size.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"evosplit {version('evosplit-plugins')}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for module in (coco, hf, fiftyone, demo):
+    for module in (coco, hf, fiftyone, audit, demo):
         module.register(commands)
     return parser
 
@@ -54,7 +73,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        0 when done, 2 for bad input (one line on stderr says what and where), 130 when interrupted.
+        0 when done, 1 when an audit failed, 2 for bad input (one line on stderr says what and where), 130 when
+        interrupted.
     """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):

@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from evosplit import EvoSplitError
+from evosplit_plugins.cli.audit import add_audit
 from evosplit_plugins.cli.common import (
+    add_group_flags,
+    add_output_directory,
     add_output_flags,
+    add_report_flag,
     add_split_flags,
+    add_stratify_flag,
+    listed,
     progress,
     ratios_from,
-    show_extra,
     show_report,
     split_options,
+    tell,
 )
 
 if TYPE_CHECKING:
+    from evosplit_plugins.coco.conditions import Conditions
     from evosplit_plugins.coco.output import Outcome, WriteOptions
 
 __all__ = ["register"]
@@ -38,23 +45,14 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         description="Split annotation files; every image and annotation is written byte for byte.",
     )
     split.add_argument("inputs", nargs="+", type=Path, metavar="FILE", help="annotation files (.json or .json.gz)")
-    _add_output_directory(split)
+    add_output_directory(split)
     add_split_flags(split)
+    _add_condition_flags(split)
     _add_reading_flags(split)
     _add_writing_flags(split)
     split.set_defaults(run=_split)
 
-    audit = verbs.add_parser(
-        "audit",
-        help="measure subsets that exist",
-        description="Measure existing subsets beside random ones of the same sizes and what is possible.",
-    )
-    audit.add_argument("inputs", nargs="+", type=Path, metavar="FILE", help="one annotation file for each subset")
-    _add_crowd_flags(audit)
-    audit.add_argument("--drop-orphans", action="store_true", help=_DROP_HELP)
-    audit.add_argument("--coerce-ids", action="store_true", help='read ids such as "7" and 7.0 as 7')
-    add_output_flags(audit)
-    audit.set_defaults(run=_audit)
+    add_audit(verbs, "coco")
 
     replay = verbs.add_parser(
         "apply",
@@ -63,23 +61,37 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     )
     replay.add_argument("manifest", type=Path, metavar="SPLIT", help="the split.json of an earlier split")
     replay.add_argument("inputs", nargs="+", type=Path, metavar="FILE", help="annotation files (.json or .json.gz)")
-    _add_output_directory(replay)
+    add_output_directory(replay)
     _add_reading_flags(replay)
     _add_writing_flags(replay)
     add_output_flags(replay)
-    replay.add_argument("--report", type=Path, metavar="PATH", help="also write the report as an HTML page")
+    add_report_flag(replay)
     replay.set_defaults(run=_apply)
 
 
-_DROP_HELP = "leave out annotations of unknown images or categories"
+def _add_condition_flags(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("what to respect beside the sizes")
+    add_group_flags(group, "KEY", "this field of the images (dotted for nested)", regex=True)
+    group.add_argument(
+        "--lock",
+        action="append",
+        metavar="NAME=FILE",
+        help="the images of this annotation file stay in the subset NAME (test=old_test.json); repeat for several",
+    )
+    group.add_argument(
+        "--match",
+        choices=("id", "file_name"),
+        default="id",
+        help="how the images of --lock are found in the input (default id)",
+    )
+    what = "these fields of the images, and with 'area' the small, medium and large instances of each class"
+    add_stratify_flag(group, "KEY", what)
 
 
-def _add_output_directory(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("-o", "--output", type=Path, required=True, metavar="DIR", help="the directory to write into")
-
-
-def _add_crowd_flags(parser: argparse._ActionsContainer) -> None:
-    crowd = parser.add_mutually_exclusive_group()
+def _add_reading_flags(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("reading")
+    group.add_argument("--having-annotations", action="store_true", help="leave out images without annotations")
+    crowd = group.add_mutually_exclusive_group()
     crowd.add_argument(
         "--count-crowd",
         action="store_true",
@@ -92,13 +104,9 @@ def _add_crowd_flags(parser: argparse._ActionsContainer) -> None:
         action="store_false",
         help="they do not; they are written all the same",
     )
-
-
-def _add_reading_flags(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("reading")
-    group.add_argument("--having-annotations", action="store_true", help="leave out images without annotations")
-    _add_crowd_flags(group)
-    group.add_argument("--drop-orphans", action="store_true", help=_DROP_HELP)
+    group.add_argument(
+        "--drop-orphans", action="store_true", help="leave out annotations of unknown images or categories"
+    )
     group.add_argument("--coerce-ids", action="store_true", help='read and write ids such as "7" and 7.0 as 7')
     group.add_argument("--reassign-ids", action="store_true", help="give annotations whose id is taken a new one")
 
@@ -153,10 +161,23 @@ def _writing(args: argparse.Namespace) -> WriteOptions:
     )
 
 
+def _conditions(args: argparse.Namespace) -> Conditions:
+    from evosplit_plugins.coco.conditions import Conditions
+
+    lock: dict[str, list[str]] = {}
+    for entry in args.lock or ():
+        name, equals, path = entry.partition("=")
+        if not (name and equals and path):
+            raise EvoSplitError(f"--lock {entry} does not say what stays where; write for example --lock test=old.json")
+        lock.setdefault(name, []).append(path)
+    return Conditions(args.group_by, args.group_regex, lock, args.match, listed(args.stratify_by))
+
+
 def _split(args: argparse.Namespace) -> int:
     from evosplit_plugins.coco.door import DEFAULT_NAMES, resplit
 
     ratios = ratios_from(args, DEFAULT_NAMES)
+    conditions = _conditions(args)
     with progress(args) as on_progress:
         outcome = resplit(
             args.inputs,
@@ -164,6 +185,7 @@ def _split(args: argparse.Namespace) -> int:
             ratios,
             folds=args.folds,
             reading=_reading(args),
+            conditions=conditions,
             writing=_writing(args),
             on_progress=on_progress,
             **split_options(args),
@@ -188,19 +210,8 @@ def _apply(args: argparse.Namespace) -> int:
         show_report(args, outcome.split, _done(args, outcome), page=False)
         return 0
     sizes = dict(zip(outcome.split.names, outcome.split.sizes, strict=True))
-    if args.json:
-        print(json.dumps({"sizes": sizes, **_done(args, outcome)}, indent=2))
-    elif not args.quiet:
-        show_extra({**{name: f"{size} images" for name, size in sizes.items()}, **_done(args, outcome)})
-    return 0
-
-
-def _audit(args: argparse.Namespace) -> int:
-    from evosplit_plugins.coco.door import audit
-
-    with progress(args) as on_progress:
-        found = audit(args.inputs, on_progress=on_progress, **_reading(args))
-    show_report(args, found)
+    done = _done(args, outcome)
+    tell(args, {"sizes": sizes, **done}, {**{name: f"{size} images" for name, size in sizes.items()}, **done})
     return 0
 
 

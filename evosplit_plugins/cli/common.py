@@ -11,28 +11,43 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich import box
+from rich.cells import cell_len
 from rich.table import Table
 from rich.text import Text
 
 from evosplit import EvoSplitError
+from evosplit.text import clean
 
 if TYPE_CHECKING:
     from evosplit import Split, SplitReport
-    from evosplit.report import LabelRow
 
 __all__ = [
     "OnProgress",
+    "add_group_flags",
+    "add_output_directory",
     "add_output_flags",
+    "add_report_flag",
+    "add_search_flags",
     "add_split_flags",
+    "add_stratify_flag",
     "clean",
+    "listed",
+    "measure_text",
+    "missing_lines",
+    "percent",
+    "plain_table",
     "progress",
     "ratios_from",
+    "search_options",
+    "share_table",
     "show_extra",
     "show_report",
     "split_options",
+    "tell",
 ]
 
 OnProgress = Callable[[float, str], bool | None]
+_Column = tuple[str, Sequence[str]]
 
 _CLASSES_SHOWN = 100
 _CLASS_WIDTH = 14
@@ -52,13 +67,7 @@ def add_split_flags(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--ratios", metavar="8:1:1", help="proportions of unnamed subsets")
     group.add_argument("--folds", type=int, metavar="K", help="K folds of equal size instead of subsets")
-    group.add_argument("--seed", type=int, default=0, metavar="N", help="same seed, same split (default 0)")
-    group.add_argument(
-        "--effort",
-        default="normal",
-        metavar="LEVEL",
-        help="how much to search: fast, normal (default) or thorough",
-    )
+    add_search_flags(group)
     group.add_argument(
         "--method",
         default="evosplit",
@@ -74,19 +83,89 @@ def add_split_flags(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--no-cover", dest="cover", action="store_false", help="do not insist on each label in each subset"
     )
-    group.add_argument("--time-limit", type=float, metavar="SECONDS", help="stop the search after this time")
     group.add_argument(
+        "--min-per-label",
+        type=int,
+        metavar="N",
+        help="give each subset at least N samples of each label that has enough (default 1)",
+    )
+    group.add_argument(
+        "--label-weight",
+        action="append",
+        metavar="NAME=W",
+        help="a label that matters more (or less) than the others, such as rare=5; repeat for several",
+    )
+    add_output_flags(parser)
+    add_report_flag(parser)
+
+
+def add_search_flags(parser: argparse._ActionsContainer) -> None:
+    """Add the flags that say how long to search, for every command that runs the engine."""
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="same seed, same split (default 0)")
+    parser.add_argument(
+        "--effort",
+        default="normal",
+        metavar="LEVEL",
+        help="how much to search: fast, normal (default) or thorough",
+    )
+    parser.add_argument("--time-limit", type=float, metavar="SECONDS", help="stop the search after this time")
+    parser.add_argument(
         "--jobs",
         type=int,
         default=1,
         metavar="N",
         help="threads for the search, -1 for all cores (default 1); the result is the same",
     )
-    add_output_flags(parser)
+
+
+def add_group_flags(parser: argparse._ActionsContainer, metavar: str, where: str, *, regex: bool = False) -> None:
+    """Add `--group-by`, and `--group-regex` where samples have file names; `where` tells what the value names."""
+    parser.add_argument(
+        "--group-by",
+        metavar=metavar,
+        help=f"samples with the same value of {where} belong together and never cross subsets",
+    )
+    if regex:
+        parser.add_argument(
+            "--group-regex",
+            metavar="REGEX",
+            help="samples whose file names match with the same text (of the first parentheses, if there are any) "
+            "belong together",
+        )
+
+
+def add_stratify_flag(parser: argparse._ActionsContainer, metavar: str, what: str) -> None:
+    """Add `--stratify-by`, which `listed` takes apart; `what` tells what is balanced besides the labels."""
+    parser.add_argument(
+        "--stratify-by",
+        action="append",
+        metavar=f"{metavar}[,...]",
+        help=f"also balance {what}; repeat it, or separate by commas, for several",
+    )
+
+
+def listed(entries: Sequence[str] | None) -> list[str]:
+    """Take apart what was given with commas, by repeating a flag, or both.
+
+    Examples
+    --------
+    >>> listed(["area, weather", "site"]), listed(None)
+    (['area', 'weather', 'site'], [])
+    """
+    return [name.strip() for entry in entries or () for name in entry.split(",") if name.strip()]
+
+
+def add_output_directory(parser: argparse._ActionsContainer) -> None:
+    """Add `-o`, the directory that a command writes into."""
+    parser.add_argument("-o", "--output", type=Path, required=True, metavar="DIR", help="the directory to write into")
+
+
+def add_report_flag(parser: argparse._ActionsContainer) -> None:
+    """Add `--report`, for every command that prints a report."""
     parser.add_argument("--report", type=Path, metavar="PATH", help="also write the report as an HTML page")
 
 
-def add_output_flags(parser: argparse.ArgumentParser) -> None:
+def add_output_flags(parser: argparse._ActionsContainer) -> None:
     """Add `--quiet`, `--json` and `--debug`, which every command knows."""
     parser.add_argument("--quiet", action="store_true", help="no progress bars and no report")
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
@@ -165,15 +244,29 @@ def split_options(args: argparse.Namespace) -> dict[str, Any]:
     pick: str | int = args.pick
     if args.pick.lstrip("-").isdigit():
         pick = int(args.pick)
-    return {
-        "method": args.method,
-        "cover": args.cover,
-        "pick": pick,
-        "effort": args.effort,
-        "time_limit": args.time_limit,
-        "n_jobs": args.jobs,
-        "seed": args.seed,
-    }
+    options = {"method": args.method, "cover": args.cover, "pick": pick, **search_options(args)}
+    if args.min_per_label is not None:
+        options["min_per_label"] = args.min_per_label
+    if args.label_weight is not None:
+        options["label_weights"] = _label_weights(args.label_weight)
+    return options
+
+
+def search_options(args: argparse.Namespace) -> dict[str, Any]:
+    """Collect what the flags of `add_search_flags` say, as keyword arguments of the engine."""
+    return {"effort": args.effort, "time_limit": args.time_limit, "n_jobs": args.jobs, "seed": args.seed}
+
+
+def _label_weights(entries: Sequence[str]) -> dict[str, float]:
+    weights: dict[str, float] = {}
+    for entry in entries:
+        name, equals, value = entry.rpartition("=")
+        if not equals or not name:
+            raise EvoSplitError(f"--label-weight {entry} names no label; write for example --label-weight rare=5")
+        if name in weights:
+            raise EvoSplitError(f"--label-weight {entry} names the label {name!r} a second time; give each label once")
+        weights[name] = float(_number(value, f"--label-weight {entry}"))
+    return weights
 
 
 @contextmanager
@@ -246,7 +339,7 @@ def show_report(
         for table in (_classes(report, console.width), _subsets(report), _measures(report)):
             if table.row_count:
                 console.print(table)
-        for line in (*report.summary, *_missing(report)):
+        for line in (*report.summary, *missing_lines(report)):
             console.print(Text(clean(line)))
         show_extra(extra)
 
@@ -255,63 +348,106 @@ def show_extra(extra: Mapping[str, Any] | None) -> None:
     """Print what a door adds to the report: a line for each value, lists with a line for each entry."""
     for key, value in (extra or {}).items():
         if isinstance(value, (list, tuple)):
-            print("\n  ".join([f"{key}:", *(clean(str(entry)) for entry in value)]))
+            print("\n  ".join([f"{clean(key)}:", *(clean(str(entry)) for entry in value)]))
         else:
-            print(f"{key}: {clean(str(value))}")
+            print(f"{clean(key)}: {clean(str(value))}")
 
 
-def clean(text: str) -> str:
-    """Replace what could steer a terminal: names come from files, and files are data."""
-    return "".join(letter if letter.isprintable() else "?" for letter in text)
+def tell(args: argparse.Namespace, values: Mapping[str, Any], lines: Mapping[str, Any] | None = None) -> None:
+    """Say what a command did: `values` as JSON with `--json`, else `lines` (or the values) one by one."""
+    if args.json:
+        print(json.dumps(dict(values), indent=2))
+    elif not args.quiet:
+        show_extra(values if lines is None else lines)
 
 
 def _classes(report: SplitReport, width: int) -> Table:
-    """List the classes with their images in each subset; the range of shares where the columns do not fit."""
+    """List the classes with their images in each subset."""
     rows = [row for row in reversed(report.labels) if sum(row.images)]
     title = "images of each class, and their share"
     if len(rows) > _CLASSES_SHOWN:
         title = f"the {_CLASSES_SHOWN} of {len(rows)} classes furthest from their share (--json lists all)"
         rows = report.worst_labels(_CLASSES_SHOWN)
-    lines = [[str(sum(row.images)), str(sum(row.instances)), *_shares(row), _off(row)] for row in rows]
-    headings = ["images", "instances", *report.names, "off by"]
-    room = width - _columns_width(headings, lines)
+    return share_table(
+        "class",
+        [(row.label, row.images) for row in rows],
+        report.names,
+        width,
+        title=title,
+        before=[
+            ("images", [str(sum(row.images)) for row in rows]),
+            ("instances", [str(sum(row.instances)) for row in rows]),
+        ],
+        after=[("off by", [percent(row.deviation) for row in rows])],
+    )
+
+
+def share_table(
+    heading: str,
+    rows: Sequence[tuple[str, Sequence[int]]],
+    names: Sequence[str],
+    width: int,
+    *,
+    title: str,
+    before: Sequence[_Column],
+    after: Sequence[_Column],
+) -> Table:
+    """Make a table of names and their images in each subset; the range of shares where the columns do not fit.
+
+    Parameters
+    ----------
+    heading
+        What the names are.
+    rows
+        Each name with its images in each subset.
+    names
+        The subsets.
+    width
+        The columns of the terminal.
+    title
+        What stands above the table.
+    before, after
+        Further columns, each a heading and its cells, before and after those of the subsets.
+    """
+    shares = [[f"{images[j]} {percent(images[j] / sum(images)):>6}" for _, images in rows] for j in range(len(names))]
+    columns = [*before, *zip(names, shares, strict=True), *after]
+    room = width - _columns_width(columns)
     if room < _CLASS_WIDTH:
-        headings[2:-1] = ["lowest share", "highest share"]
-        lines = [[*line[:2], *_extremes(row, report.names), line[-1]] for line, row in zip(lines, rows, strict=True)]
-        room = max(width - _columns_width(headings, lines), _CLASS_WIDTH)
+        lowest = [_extreme(images, names, min(images)) for _, images in rows]
+        highest = [_extreme(images, names, max(images)) for _, images in rows]
+        columns = [*before, ("lowest share", lowest), ("highest share", highest), *after]
+        room = max(width - _columns_width(columns), _CLASS_WIDTH)
     table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
-    table.add_column("class", no_wrap=True, overflow="ellipsis", max_width=room)
-    for heading in headings:
-        table.add_column(Text(clean(heading)), justify="right", no_wrap=True)
-    for row, line in zip(rows, lines, strict=True):
-        table.add_row(Text(clean(row.label)), *map(Text, line))
+    table.add_column(heading, no_wrap=True, overflow="ellipsis", max_width=room)
+    for title_of_column, _ in columns:
+        table.add_column(Text(clean(title_of_column)), justify="right", no_wrap=True)
+    for (name, _), *cells in zip(rows, *(cells for _, cells in columns), strict=True):
+        table.add_row(Text(clean(name)), *map(Text, cells))
     return table
 
 
-def _columns_width(headings: list[str], lines: list[list[str]]) -> int:
+def _columns_width(columns: Sequence[_Column]) -> int:
     """Return how much of a line all columns but the first take, the spaces between them included."""
-    columns = zip(headings, *lines, strict=True) if lines else ()
-    return 3 + sum(2 + max(map(len, column)) for column in columns)
+    return 3 + sum(2 + max(map(cell_len, (heading, *cells))) for heading, cells in columns)
 
 
-def _shares(row: LabelRow) -> list[str]:
-    return [f"{count} {100 * count / sum(row.images):5.1f}%" for count in row.images]
+def _extreme(images: Sequence[int], names: Sequence[str], value: int) -> str:
+    return clean(f"{names[list(images).index(value)]} {percent(value / sum(images))}")
 
 
-def _extremes(row: LabelRow, names: Sequence[str]) -> list[str]:
-    ends = (min(row.images), max(row.images))
-    return [clean(f"{names[row.images.index(n)]} {100 * n / sum(row.images):.1f}%") for n in ends]
+def percent(share: float) -> str:
+    """Write a share for a column.
 
-
-def _off(row: LabelRow) -> str:
-    return f"{100 * row.deviation:.1f}%"
+    Examples
+    --------
+    >>> percent(0.1234)
+    '12.3%'
+    """
+    return f"{100 * share:.1f}%"
 
 
 def _subsets(report: SplitReport) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
-    table.add_column("subset")
-    for heading in ("size", "asked for", "share"):
-        table.add_column(heading, justify="right")
+    table = plain_table("subset", "size", "asked for", "share")
     for name, size, target in zip(report.names, report.sizes, report.target_sizes, strict=True):
         share = f"{100 * size / sum(report.sizes):.2f}%"
         table.add_row(Text(clean(name)), str(size), str(target), share)
@@ -319,26 +455,40 @@ def _subsets(report: SplitReport) -> Table:
 
 
 def _measures(report: SplitReport) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
-    table.add_column("measure (smaller is better)")
-    for heading in ("this split", "random", "floor", "gain"):
-        table.add_column(heading, justify="right", no_wrap=True)
+    table = plain_table("measure (smaller is better)", "this split", "random", "floor", "gain")
     for name, meaning, value, random, floor in report.measure_rows():
         table.add_row(
             f"{name}, {meaning}",
-            _measure(value),
-            _measure(random),
-            "" if floor is None else _measure(floor),
+            measure_text(value),
+            measure_text(random),
+            "" if floor is None else measure_text(floor),
             f"{random / value:.1f} x" if value and random else "",
         )
     return table
 
 
-def _measure(value: float) -> str:
+def plain_table(first: str, *others: str, title: str | None = None) -> Table:
+    """Start a table whose first column is text and whose others are numbers; headings are shown as they are."""
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+    table.add_column(Text(clean(first)))
+    for heading in others:
+        table.add_column(Text(clean(heading)), justify="right", no_wrap=True)
+    return table
+
+
+def measure_text(value: float) -> str:
+    """Write a measure short enough for a column.
+
+    Examples
+    --------
+    >>> measure_text(0.25), measure_text(0.000123), measure_text(0)
+    ('0.25', '1.23e-04', '0')
+    """
     return f"{value:.3g}" if value == 0 or value >= 0.01 else f"{value:.2e}"
 
 
-def _missing(report: SplitReport) -> list[str]:
+def missing_lines(report: SplitReport) -> list[str]:
+    """Say which labels are missing where, most frequent first."""
     rows = report.missing_labels()
     lines = []
     for row in rows[:_MISSING_SHOWN]:

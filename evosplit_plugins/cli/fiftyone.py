@@ -12,17 +12,21 @@ from typing import Any
 
 from evosplit import EvoSplitError
 from evosplit.ratios import DEFAULT_NAMES
+from evosplit_plugins.cli.audit import add_audit
 from evosplit_plugins.cli.common import (
+    add_group_flags,
     add_output_flags,
     add_split_flags,
+    add_stratify_flag,
+    listed,
     progress,
     ratios_from,
-    show_extra,
     show_report,
     split_options,
+    tell,
 )
 
-__all__ = ["register"]
+__all__ = ["load_samples", "register"]
 
 DEMO_NAME = "evosplit-demo"
 
@@ -51,23 +55,30 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         "(default: the most likely one)",
     )
     _add_field(split)
-    split.add_argument("--keep", action="store_true", help="leave samples that are in a subset where they are")
+    split.add_argument(
+        "--keep",
+        action="store_true",
+        help="leave samples that are in a subset where they are; the ratios refer to the whole",
+    )
+    add_group_flags(split, "FIELD[,FIELD...]", "this field (filepath: the folder)")
+    split.add_argument(
+        "--near-duplicates",
+        metavar="KEY",
+        help="near duplicates never cross subsets either: a similarity run of FiftyOne Brain, or a field with the id "
+        "of each sample's original",
+    )
+    split.add_argument(
+        "--duplicate-threshold",
+        type=float,
+        metavar="X",
+        help="the distance up to which samples of that run are near duplicates (default 0.2)",
+    )
+    add_stratify_flag(split, "FIELD", "these fields, categories, numbers or labels (area: class x box size)")
     split.add_argument("--manifest", type=Path, metavar="PATH", help="also write the split to a split.json")
     add_split_flags(split)
     split.set_defaults(run=_split)
 
-    audit = verbs.add_parser(
-        "audit",
-        help="measure subsets that exist",
-        description="Measure existing subsets beside random ones of the same sizes and what is possible.",
-    )
-    _add_dataset(audit)
-    audit.add_argument("-l", "--label-field", action="append", metavar="FIELD", help="as for split")
-    audit.add_argument("-t", "--tag", action="append", metavar="TAG", help="the tag of a subset, repeated for each")
-    audit.add_argument("--field", metavar="NAME", help="the field that holds the subsets, instead of tags")
-    add_output_flags(audit)
-    audit.add_argument("--report", type=Path, metavar="PATH", help="also write the report as an HTML page")
-    audit.set_defaults(run=_audit)
+    add_audit(verbs, "fiftyone")
 
     replay = verbs.add_parser(
         "apply",
@@ -123,63 +134,51 @@ def _add_field(parser: argparse.ArgumentParser) -> None:
 
 def _split(args: argparse.Namespace) -> int:
     ratios = ratios_from(args, DEFAULT_NAMES)
-    door = _door(args)
-    samples = _load(args)
+    samples = load_samples(args.dataset, args.view)
     if args.manifest is not None and not args.manifest.parent.is_dir():
         raise EvoSplitError(f"--manifest {args.manifest}: the directory does not exist; make it first")
     with progress(args) as on_progress:
-        split = door.evosplit_fiftyone(
+        split = _door().evosplit_fiftyone(
             samples,
             ratios,
             folds=args.folds,
             label_field=args.label_field,
             field=args.field,
             keep=args.keep,
+            group_field=listed([args.group_by or ""]),
+            near_duplicates=args.near_duplicates,
+            duplicate_threshold=args.duplicate_threshold,
+            strata_fields=listed(args.stratify_by),
             on_progress=on_progress,
             **split_options(args),
         )
     if args.manifest is not None:
-        door.save_manifest(samples, args.manifest)
+        _door().save_manifest(samples, args.manifest)
     show_report(args, split, {"dataset": args.dataset, "written as": args.field or "tags"})
     return 0
 
 
-def _audit(args: argparse.Namespace) -> int:
-    door = _door(args)
-    split = door.audit_split(_load(args), args.tag, field=args.field, label_field=args.label_field)
-    show_report(args, split, {"dataset": args.dataset})
-    return 0
-
-
 def _apply(args: argparse.Namespace) -> int:
-    split = _door(args).apply_manifest(_load(args), args.manifest, field=args.field)
+    samples = load_samples(args.dataset, args.view)
+    split = _door().apply_manifest(samples, args.manifest, field=args.field)
     sizes = dict(zip(split.names, split.sizes, strict=True))
-    if args.json:
-        print(json.dumps({"dataset": args.dataset, "sizes": sizes}, indent=2))
-    elif not args.quiet:
-        show_extra({name: f"{size} samples" for name, size in sizes.items()})
+    tell(args, {"dataset": args.dataset, "sizes": sizes}, {name: f"{size} samples" for name, size in sizes.items()})
     return 0
 
 
 def _undo(args: argparse.Namespace) -> int:
-    args.view = None
-    run = _door(args).undo_split(_load(args))
-    if args.json:
-        print(json.dumps({"dataset": args.dataset, "undone": run.key, "samples": len(run.samples)}, indent=2))
-    elif not args.quiet:
-        show_extra({"undone": f"{run.key}, {len(run.samples)} samples are as they were"})
+    run = _door().undo_split(load_samples(args.dataset))
+    said = {"undone": f"{run.key}, {len(run.samples)} samples are as they were"}
+    tell(args, {"dataset": args.dataset, "undone": run.key, "samples": len(run.samples)}, said)
     return 0
 
 
 def _install(args: argparse.Namespace) -> int:
-    _door(args)
+    _door()
     from evosplit_plugins.fiftyone_plugin.install import install
 
     home = install(args.plugins_dir, overwrite=args.overwrite)
-    if args.json:
-        print(json.dumps({"plugin": str(home)}, indent=2))
-    elif not args.quiet:
-        show_extra({"plugin": str(home)})
+    tell(args, {"plugin": str(home)})
     return 0
 
 
@@ -187,7 +186,7 @@ def _demo(args: argparse.Namespace) -> int:
     # The link lies beside the pictures, so that the demo leaves FiftyOne's own plugins directory alone.
     plugins = args.output.resolve() / "plugins"
     os.environ["FIFTYONE_PLUGINS_DIR"] = str(plugins)
-    door = _door(args)
+    door = _door()
     import fiftyone as fo
 
     from evosplit_plugins.demo import draw_demo
@@ -206,6 +205,11 @@ def _demo(args: argparse.Namespace) -> int:
             persistent=True,
             progress=False,
         )
+        # What the form offers to keep together and to balance.
+        records = {record["file_name"]: record for record in json.loads(demo.annotations.read_text())["images"]}
+        names = [Path(path).name for path in dataset.values("filepath")]
+        for field in ("clip", "world"):
+            dataset.set_values(field, [records[name][field] for name in names])
         install(plugins, overwrite=True)
         ratios = {"train": 0.8, "val": 0.1, "test": 0.1}
         split = door.evosplit_fiftyone(dataset, ratios, label_field="ground_truth", on_progress=on_progress)
@@ -219,24 +223,26 @@ def _demo(args: argparse.Namespace) -> int:
     return 0
 
 
-def _door(args: argparse.Namespace) -> Any:
+def load_samples(name: str, view: str | None = None) -> Any:
+    """Load a dataset, or a saved view of it; what does not exist is named with what does."""
+    _door()
+    import fiftyone as fo
+
+    if not fo.dataset_exists(name):
+        known = ", ".join(fo.list_datasets()) or "none"
+        raise EvoSplitError(f"there is no dataset {name!r}; the datasets here: {known}")
+    dataset = fo.load_dataset(name)
+    if view is None:
+        return dataset
+    if not dataset.has_saved_view(view):
+        known = ", ".join(dataset.list_saved_views()) or "none"
+        raise EvoSplitError(f"dataset {name!r} has no saved view {view!r}; its views: {known}")
+    return dataset.load_saved_view(view)
+
+
+def _door() -> Any:
     """Load the door, and keep FiftyOne's own progress bars off: ours are shown."""
     os.environ.setdefault("FIFTYONE_SHOW_PROGRESS_BARS", "false")
     import evosplit_plugins.fiftyone_plugin.door
 
     return evosplit_plugins.fiftyone_plugin.door
-
-
-def _load(args: argparse.Namespace) -> Any:
-    import fiftyone as fo
-
-    if not fo.dataset_exists(args.dataset):
-        known = ", ".join(fo.list_datasets()) or "none"
-        raise EvoSplitError(f"there is no dataset {args.dataset!r}; the datasets here: {known}")
-    dataset = fo.load_dataset(args.dataset)
-    if args.view is None:
-        return dataset
-    if not dataset.has_saved_view(args.view):
-        known = ", ".join(dataset.list_saved_views()) or "none"
-        raise EvoSplitError(f"dataset {args.dataset!r} has no saved view {args.view!r}; its views: {known}")
-    return dataset.load_saved_view(args.view)

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from pathlib import Path
 from typing import Any
 
 from evosplit import Split
+from evosplit_plugins.cli.audit import add_audit
 from evosplit_plugins.cli.common import (
+    add_group_flags,
+    add_output_directory,
     add_output_flags,
     add_split_flags,
+    add_stratify_flag,
+    listed,
     progress,
     ratios_from,
-    show_extra,
     show_report,
     split_options,
+    tell,
 )
 
 __all__ = ["register"]
@@ -43,18 +47,10 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     split.add_argument("--key", metavar="COLUMN", help="a unique column that names the rows in split.json")
     _add_writing_flags(split)
     add_split_flags(split)
+    _add_condition_flags(split)
     split.set_defaults(run=_split)
 
-    audit = verbs.add_parser(
-        "audit",
-        help="measure splits that exist",
-        description="Measure existing splits beside random ones of the same sizes and what is possible.",
-    )
-    _add_source(audit)
-    _add_label_flags(audit)
-    add_output_flags(audit)
-    audit.add_argument("--report", type=Path, metavar="PATH", help="also write the report as an HTML page")
-    audit.set_defaults(run=_audit)
+    add_audit(verbs, "hf")
 
     replay = verbs.add_parser(
         "apply",
@@ -102,9 +98,21 @@ def _add_label_flags(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--delimiter", metavar="TEXT", help="what stands between the labels of one string")
 
 
+def _add_condition_flags(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("what to respect beside the sizes")
+    add_group_flags(group, "COLUMN", "this column (dotted for nested)")
+    group.add_argument(
+        "--lock",
+        action="append",
+        metavar="NAME",
+        help="the rows of this split of the source stay in the subset of that name; repeat for several",
+    )
+    add_stratify_flag(group, "COLUMN", "these columns (dotted for nested)")
+
+
 def _add_writing_flags(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("writing")
-    group.add_argument("-o", "--output", type=Path, required=True, metavar="DIR", help="the directory to write")
+    add_output_directory(group)
     group.add_argument(
         "--format",
         choices=("arrow", "parquet"),
@@ -127,6 +135,9 @@ def _split(args: argparse.Namespace) -> int:
             ratios,
             folds=args.folds,
             key=args.key,
+            group_column=args.group_by,
+            lock=args.lock,
+            stratify_columns=listed(args.stratify_by) or None,
             return_split=True,
             on_progress=on_progress,
             **_labels(args),
@@ -144,22 +155,7 @@ def _apply(args: argparse.Namespace) -> int:
     ds = hf.storage.load(args.source, config=args.config, splits=args.source_split)
     done = _save(hf, args, {"": hf.door.apply_split(ds, split, key=args.key)}, split)
     sizes = dict(zip(split.names, split.sizes, strict=True))
-    if args.json:
-        print(json.dumps({"sizes": sizes, **done}, indent=2))
-    elif not args.quiet:
-        show_extra({**{name: f"{size} rows" for name, size in sizes.items()}, **done})
-    return 0
-
-
-def _audit(args: argparse.Namespace) -> int:
-    hf = _door(args)
-    ds = hf.storage.load(args.source, config=args.config, splits=args.source_split)
-    labels = _labels(args)
-    manifest = Path(args.source) / hf.storage.MANIFEST
-    if all(value is None for value in labels.values()) and manifest.is_file():
-        settings = Split.load(manifest).settings  # the labels that the split was made with
-        labels = {name: settings.get(name) for name in _LABEL_FLAGS}
-    show_report(args, hf.door.audit(ds, **labels))
+    tell(args, {"sizes": sizes, **done}, {**{name: f"{size} rows" for name, size in sizes.items()}, **done})
     return 0
 
 

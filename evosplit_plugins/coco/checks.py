@@ -17,6 +17,7 @@ from evosplit_plugins.coco.reading import UNSET, CocoFile, views
 
 __all__ = [
     "Edits",
+    "Instances",
     "Table",
     "check_annotation_ids",
     "check_categories",
@@ -176,7 +177,7 @@ def check_images(table: Table) -> None:
     path = table.file.path
     if not table.image_ids:
         raise EvoSplitError(f"{path} holds no image; there is nothing to split")
-    wrong = [position for position, value in enumerate(table.image_ids) if not is_id(value)]
+    wrong = _no_ids(table.image_ids)
     if wrong:
         shown = (
             f"images[{position}] has id {table.file.written(table.file.images, position, 'id')}" for position in wrong
@@ -212,7 +213,7 @@ def check_images_differ(tables: Sequence[Table]) -> None:
 def check_categories(table: Table) -> None:
     """Refuse categories that cannot be told apart or count less than nothing."""
     path = table.file.path
-    wrong = [position for position, value in enumerate(table.category_ids) if not is_id(value)]
+    wrong = _no_ids(table.category_ids)
     if wrong:
         shown = (f"categories[{position}] has id {as_written(table.category_ids[position])}" for position in wrong)
         remedy = "give each category an integer id"
@@ -227,10 +228,10 @@ def check_categories(table: Table) -> None:
             f"{first_few(shown, len(again), _IDS_SHOWN)}; give each category its own id"
         )
     negative = [
-        f"category {as_written(own)} has {key} {category[key]}"
-        for own, category in zip(table.category_ids, table.categories, strict=True)
+        f"category {as_written(table.category_ids[position])} has {key} {category[key]}"
         for key in ("image_count", "instance_count")
-        if isinstance(category.get(key), (int, float)) and category[key] < 0
+        for position, category in enumerate(table.categories)
+        if key in category and isinstance(category[key], (int, float)) and category[key] < 0
     ]
     if negative:
         raise EvoSplitError(
@@ -264,7 +265,9 @@ def check_same_categories(tables: Sequence[Table]) -> None:
 
 def check_annotation_ids(tables: Sequence[Table], reassign: bool) -> None:
     """Refuse annotation ids that are none or occur twice; a missing id is legal, as in panoptic files."""
-    everything = [value for table in tables for value in table.annotation_ids]
+    everything = tables[0].annotation_ids
+    for table in tables[1:]:
+        everything = everything + table.annotation_ids
     all_integers = column(everything)
     if all_integers.dtype != object:
         wrong: list[int] = repeated(all_integers).tolist()
@@ -313,8 +316,27 @@ def owners_of(table: Table, drop: bool) -> IntArray:
     return owners
 
 
-def labelled(table: Table, first: Table, owners: IntArray, drop: bool) -> tuple[IntArray, IntArray]:
-    """Return (annotation, label) of each instance that counts; without a known category it has no owner."""
+@dataclass(frozen=True)
+class Instances:
+    """What counts in one file, one entry per instance.
+
+    Attributes
+    ----------
+    annotations
+        The annotation that it is, or is a segment of.
+    labels
+        Its category, as a position in the list of the first file.
+    places
+        Its place among all annotations and, behind them, all segments of the file.
+    """
+
+    annotations: IntArray
+    labels: IntArray
+    places: IntArray
+
+
+def labelled(table: Table, first: Table, owners: IntArray, drop: bool) -> Instances:
+    """Find the instances that count; an annotation without a known category loses its owner."""
     known = column(table.category_ids)
     labels = look_up(column(table.annotation_categories), known)
     annotations = np.arange(len(labels), dtype=np.int64)
@@ -342,7 +364,7 @@ def labelled(table: Table, first: Table, owners: IntArray, drop: bool) -> tuple[
     counting &= owners[annotations] >= 0
     # The categories of a later file may stand in another order.
     order = look_up(known, column(first.category_ids))
-    return annotations[counting], order[labels[counting]]
+    return Instances(annotations[counting], order[labels[counting]], np.flatnonzero(counting))
 
 
 def _refuse_categories(table: Table, lost: IntArray) -> NoReturn:
@@ -364,6 +386,13 @@ def _refuse_categories(table: Table, lost: IntArray) -> NoReturn:
         f"{table.file.path}: {_many(len(lost), 'annotation has', 'annotations have')} an unknown category: "
         f"{first_few(map(shown, lost.tolist()), len(lost))}; {remedy}"
     )
+
+
+def _no_ids(values: Sequence[Any]) -> list[int]:
+    """Return the positions of values that cannot be ids."""
+    if set(map(type, values)) <= {int, str}:
+        return []
+    return [position for position, value in enumerate(values) if not is_id(value)]
 
 
 def _many(number: int, one: str, many: str) -> str:

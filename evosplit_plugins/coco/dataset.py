@@ -12,7 +12,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
 from evosplit import EvoSplitError, EvoSplitWarning, LabelCounts
 from evosplit_plugins.coco.checks import (
@@ -29,6 +28,7 @@ from evosplit_plugins.coco.checks import (
 )
 from evosplit_plugins.coco.ids import column
 from evosplit_plugins.coco.reading import CocoFile, OnProgress, read_file, views
+from evosplit_plugins.coco.sizes import SizedInstances, count_cells
 
 __all__ = ["CocoData", "Source", "as_paths", "read_coco"]
 
@@ -48,6 +48,9 @@ class CocoData:
         "instances", "panoptic", "person_keypoints" or "captions".
     counts
         One row per image that takes part; no labels for captions.
+    sizes
+        The instances of each class that are small, medium and large, one column for each that occurs (only
+        when asked for).
     image_rows, annotation_rows
         For each file the row of `counts` to which each image and annotation belongs, -1 if it is left out.
     edits
@@ -61,6 +64,7 @@ class CocoData:
     files: tuple[CocoFile, ...]
     kind: str
     counts: LabelCounts
+    sizes: LabelCounts | None
     image_rows: tuple[IntArray, ...]
     annotation_rows: tuple[IntArray, ...]
     edits: tuple[Edits, ...]
@@ -96,6 +100,7 @@ def read_coco(
     reassign_ids: bool = False,
     need_labels: bool = True,
     numbered: bool = False,
+    areas: bool = False,
     on_progress: OnProgress | None = None,
 ) -> CocoData:
     """Read annotation files, check them and count the annotations of each category in each image.
@@ -119,11 +124,14 @@ def read_coco(
         Refuse files whose annotations carry no categories.
     numbered
         Number the rows instead of using the image ids, which may then repeat from file to file.
+    areas
+        Also count the instances by class and size.
     on_progress
         Called with the fraction done, from 0 to 1 for each file, and a message.
     """
     tables = [
-        Table(read_file(path, crowd=not count_crowd, on_progress=on_progress), coerce_ids) for path in as_paths(inputs)
+        Table(read_file(path, crowd=not count_crowd, areas=areas, on_progress=on_progress), coerce_ids)
+        for path in as_paths(inputs)
     ]
     kind = find_kind(tables, need_labels)
     for table in tables:
@@ -137,11 +145,12 @@ def read_coco(
         check_annotation_ids(tables, reassign_ids)
 
     image_rows, annotation_rows, cells = [], [], []
+    sized = SizedInstances()
     n_rows = n_dropped = 0
     for table in tables:
         owners = owners_of(table, drop_orphans)
         if kind != "captions":
-            annotations, labels = labelled(table, tables[0], owners, drop_orphans)
+            found = labelled(table, tables[0], owners, drop_orphans)
         n_dropped += int((owners < 0).sum())
         chosen = np.ones(len(table.image_ids), dtype=bool)
         if having_annotations:
@@ -152,7 +161,10 @@ def read_coco(
         image_rows.append(rows)
         annotation_rows.append(np.where(owners >= 0, rows[owners], -1))
         if kind != "captions":
-            cells.append((annotation_rows[-1][annotations], labels))
+            rows_of_found = annotation_rows[-1][found.annotations]
+            cells.append((rows_of_found, found.labels))
+            if table.file.heads.areas is not None:
+                sized.add(rows_of_found, found.labels, table.file.heads.areas[found.places])
     if n_rows == 0:
         raise EvoSplitError(f"{tables[0].file.path} holds no image with annotations; there is nothing to split")
 
@@ -160,6 +172,10 @@ def read_coco(
     notes += [] if numbered else _differing_keys(tables)
     if n_dropped:
         notes.append(f"{n_dropped} annotations of unknown images or categories were left out")
+    names = _label_names(tables[0]) if kind != "captions" else []
+    sizes = sized.counts(n_rows, names) if areas else None
+    if sized.n_unknown:
+        notes.append(f"{sized.n_unknown} annotations have no area and count for no size")
     for note in notes:
         warnings.warn(note, EvoSplitWarning, stacklevel=3)
     ids = [
@@ -168,11 +184,11 @@ def read_coco(
         for value, row in zip(table.image_ids, rows.tolist(), strict=True)
         if row >= 0
     ]
-    names = _label_names(tables[0]) if kind != "captions" else []
     data = CocoData(
         files=tuple(table.file for table in tables),
         kind=kind,
-        counts=LabelCounts(_matrix(cells, n_rows, len(names)), None if numbered else column(ids), names),
+        counts=LabelCounts(count_cells(cells, n_rows, len(names)), None if numbered else column(ids), names),
+        sizes=sizes,
         image_rows=tuple(image_rows),
         annotation_rows=tuple(annotation_rows),
         edits=tuple(table.edits() for table in tables),
@@ -190,21 +206,15 @@ def read_coco(
     return data
 
 
-def _matrix(cells: Sequence[tuple[IntArray, IntArray]], n_rows: int, n_labels: int) -> sparse.csr_array:
-    """Count how often each (row, label) occurs."""
-    codes = [rows * n_labels + labels for rows, labels in cells]
-    found, counts = np.unique(np.concatenate([np.zeros(0, np.int64), *codes]), return_counts=True)
-    rows, labels = np.divmod(found, max(n_labels, 1))
-    starts = np.searchsorted(rows, np.arange(n_rows + 1))
-    return sparse.csr_array((counts.astype(np.int32), labels, starts), shape=(n_rows, n_labels))
-
-
 def _label_names(table: Table) -> list[str]:
     """Name the labels as the categories are; names that are missing or repeated get the id."""
-    named = []
-    for own, category in zip(table.category_ids, table.categories, strict=True):
-        name = category.get("name")
-        named.append(str(own) if name is None else str(name).encode("utf-8", "backslashreplace").decode())
+    given: list[Any] = [category.get("name") for category in table.categories]
+    if set(map(type, given)) <= {str} and len(set(given)) == len(given) and _is_text("".join(given)):
+        return given
+    named = [
+        str(own) if name is None else str(name).encode("utf-8", "backslashreplace").decode()
+        for own, name in zip(table.category_ids, given, strict=True)
+    ]
     taken: set[str] = set()
     for position, name in enumerate(named):
         if name in taken:
@@ -214,6 +224,15 @@ def _label_names(table: Table) -> list[str]:
         taken.add(name)
         named[position] = name
     return named
+
+
+def _is_text(text: str) -> bool:
+    """Tell whether a string can be written: lone surrogates cannot."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _differing_keys(tables: Sequence[Table]) -> list[str]:

@@ -13,6 +13,7 @@ import numpy as np
 
 import evosplit
 from evosplit import EvoSplitError, LabelCounts, Split
+from evosplit_plugins.coco.conditions import Conditions
 from evosplit_plugins.coco.dataset import CocoData, Source, as_paths, read_coco
 from evosplit_plugins.coco.ids import first_few
 from evosplit_plugins.coco.output import Outcome, Output, WriteOptions
@@ -62,6 +63,11 @@ def evosplit_coco(
     drop_orphans: bool = False,
     coerce_ids: bool = False,
     reassign_ids: bool = False,
+    group_by: str | None = None,
+    group_regex: str | None = None,
+    lock: Mapping[str, Source] | None = None,
+    match: str = "id",
+    stratify_by: str | Sequence[str] = (),
     layout: str = "coco",
     images: str = "none",
     image_root: Source | None = None,
@@ -97,6 +103,20 @@ def evosplit_coco(
         Read and write ids such as "7" and 7.0 as 7.
     reassign_ids
         Give annotations whose id is taken a new one.
+    group_by
+        Keep images together that have the same value in this field, such as "video_id", with dots into
+        objects ("meta.patient"). An image without it is on its own.
+    group_regex
+        Keep images together whose file names match with the same text: that of the first parentheses, if
+        there are any (`r"^(.+)_frame"`). An image that does not match is on its own.
+    lock
+        Images that are already placed, as annotation files by subset: `{"test": "old_test.json"}`. They stay
+        there, and the others are placed so that the whole comes out balanced.
+    match
+        Whether the images of these files are found by "id" or by "file_name".
+    stratify_by
+        What to balance beside the categories: image fields (texts, booleans, numbers; dotted as above), and
+        "area" for the small, medium and large instances of each category.
     layout
         "coco" (annotations/instances_train.json), "roboflow" (train/_annotations.coco.json, with val called
         valid) or "lists" (train.txt with a line ./images/name for each image, as Ultralytics reads them).
@@ -117,7 +137,8 @@ def evosplit_coco(
     on_progress
         Called with the fraction done (from 0 to 1 for reading, for searching and for writing) and a message.
     **options
-        Passed to `evosplit.split` or `evosplit.kfold`: `seed`, `effort`, `method`, `pick`, `cover`, ...
+        Passed to `evosplit.split` or `evosplit.kfold`: `seed`, `effort`, `method`, `pick`, `cover`,
+        `min_per_label`, `label_weights`, ...
 
     Returns
     -------
@@ -136,6 +157,7 @@ def evosplit_coco(
             "coerce_ids": coerce_ids,
             "reassign_ids": reassign_ids,
         },
+        conditions=Conditions(group_by, group_regex, lock or {}, match, stratify_by),
         writing=WriteOptions(layout, images, image_root, train_files, gzip, report, overwrite, dry_run),
         on_progress=on_progress,
         **options,
@@ -149,6 +171,7 @@ def resplit(
     *,
     folds: int | None,
     reading: Mapping[str, bool],
+    conditions: Conditions,
     writing: WriteOptions,
     on_progress: OnProgress | None,
     **options: Any,
@@ -156,16 +179,26 @@ def resplit(
     """Do what `evosplit_coco` does, and tell which files were written."""
     if (ratios is None) == (folds is None):
         raise EvoSplitError("give ratios, for example {'train': 0.8, 'val': 0.2}, or folds, for example 5")
-    data = read_coco(inputs, **reading, on_progress=on_progress)
+    if folds is not None and (not isinstance(folds, int) or folds < 2):
+        raise EvoSplitError(f"folds is {folds!r}; give an integer of at least 2")
     asked: dict[str, Any] = {"folds": folds} if folds is not None else {"ratios": _named(ratios)}
     names = [f"fold{fold}" for fold in range(folds)] if folds is not None else list(asked["ratios"])
-    output = Output(data, Path(output_dir), names, writing, folds=folds is not None)
+    conditions.check_subsets(names)
+    data = read_coco(inputs, **reading, areas=conditions.needs_areas, on_progress=on_progress)
+    resolved, notes = conditions.resolve(data, on_progress)
+    for name in resolved:
+        if options.get(name) is not None:
+            raise EvoSplitError(f"{name}= is given and also read from the files; pass one of them")
+    options |= resolved
+    locks = [path for _, path in conditions.lock_files]
+    output = Output(data, Path(output_dir), names, writing, folds=folds is not None, others=locks)
     output.check()
     if folds is not None:
         split = evosplit.kfold(data.counts, folds, on_progress=on_progress, **options)
     else:
         split = evosplit.split(data.counts, asked["ratios"], on_progress=on_progress, **options)
-    extra = {"door": "coco", **asked, **data.settings, "inputs": _described(data)}
+    split = replace(split, notes=(*split.notes, *notes))
+    extra = {"door": "coco", **asked, **data.settings, **conditions.recorded(), "inputs": _described(data)}
     return output.write(split, extra, on_progress)
 
 
@@ -260,6 +293,7 @@ def replay(
             sample_ids=data.counts.ids,
             counts=data.counts if data.has_labels else None,
             front=None,
+            constraints=None,
         )
     folds = all(name == f"fold{position}" for position, name in enumerate(split.names))
     output = Output(data, Path(output_dir), split.names, writing, folds=folds, manifest=manifest)

@@ -94,6 +94,8 @@ class Output:
         Whether the subsets are folds.
     manifest
         The manifest that is replayed; it is not written over itself.
+    others
+        Further files that were read, and are never written over.
     """
 
     def __init__(
@@ -105,6 +107,7 @@ class Output:
         *,
         folds: bool,
         manifest: Path | None = None,
+        others: Sequence[Path] = (),
     ) -> None:
         if options.images not in IMAGE_MODES:
             raise EvoSplitError(f"images is {options.images!r}; choose one of {', '.join(IMAGE_MODES)}")
@@ -124,7 +127,7 @@ class Output:
             train_files=options.train_files,
             gzip=options.gzip,
         )
-        self._inputs = [*(file.path for file in data.files), *([] if manifest is None else [manifest])]
+        self._inputs = [*(file.path for file in data.files), *([] if manifest is None else [manifest]), *others]
         self._lists = options.layout == "lists"
         self._links = options.images != "none"
         self._names = image_names(data) if self._lists or self._links else []

@@ -23,7 +23,7 @@ Buffer: TypeAlias = "mmap.mmap | bytes | bytearray"
 IntArray: TypeAlias = npt.NDArray[np.int64]
 ByteArray: TypeAlias = npt.NDArray[np.uint8]
 
-_CHUNK = 1 << 20
+_CHUNK = 1 << 19
 _LONGEST_SPACE = 64
 _LIST = re.compile(rb'"(images|annotations)"[ \t\r\n]*:[ \t\r\n]*\[[ \t\r\n]*(?=\{)')
 _END = re.compile(rb"\}[ \t\r\n]*\]")

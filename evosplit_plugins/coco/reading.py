@@ -24,6 +24,7 @@ from typing import IO, Any, TypeAlias, cast
 
 import msgspec
 import numpy as np
+import numpy.typing as npt
 from msgspec import UNSET, Raw, UnsetType
 
 from evosplit import EvoSplitError
@@ -45,6 +46,7 @@ OnProgress: TypeAlias = Callable[[float, str], "bool | None"]
 _CHUNK = 1 << 20
 _WHITESPACE = b" \t\r\n"
 _CROWD = (1, "1")  # and True, which equals 1
+_STANDS_IN = 0.5  # what `_forgiven` puts in the place of NaN and Infinity
 
 
 class _Image(msgspec.Struct, gc=False):
@@ -62,8 +64,9 @@ class _Segment(msgspec.Struct, gc=False):
     category_id: Any = UNSET
 
 
-class _CrowdSegment(_Segment, gc=False):
+class _DetailedSegment(_Segment, gc=False):
     iscrowd: Any = 0
+    area: Any = None
 
 
 class _Annotation(msgspec.Struct, gc=False):
@@ -73,12 +76,13 @@ class _Annotation(msgspec.Struct, gc=False):
     segments_info: list[_Segment] | UnsetType | None = UNSET
 
 
-class _CrowdAnnotation(msgspec.Struct, gc=False):
+class _DetailedAnnotation(msgspec.Struct, gc=False):
     image_id: Any = UNSET
     category_id: Any = UNSET
     id: Any = UNSET
-    segments_info: list[_CrowdSegment] | UnsetType | None = UNSET
+    segments_info: list[_DetailedSegment] | UnsetType | None = UNSET
     iscrowd: Any = 0
+    area: Any = None
 
 
 class _Heads(msgspec.Struct):
@@ -87,9 +91,9 @@ class _Heads(msgspec.Struct):
     categories: Raw | UnsetType = UNSET
 
 
-class _CrowdHeads(msgspec.Struct):
+class _DetailedHeads(msgspec.Struct):
     images: list[_Image]
-    annotations: list[_CrowdAnnotation] | UnsetType = UNSET
+    annotations: list[_DetailedAnnotation] | UnsetType = UNSET
     categories: Raw | UnsetType = UNSET
 
 
@@ -105,6 +109,9 @@ class Annotations:
         For each annotation the category ids of its `segments_info`, or None; None if no annotation has any.
     crowd
         Whether each annotation is a crowd (only when asked for).
+    areas
+        The area of each annotation, followed by that of each entry of `segments`, NaN where there is none
+        (only when asked for).
     """
 
     image_ids: list[Any]
@@ -112,6 +119,7 @@ class Annotations:
     ids: list[Any]
     segments: list[list[Any] | None] | None
     crowd: list[bool] | None
+    areas: npt.NDArray[np.float64] | None
 
     def __len__(self) -> int:
         return len(self.image_ids)
@@ -204,8 +212,31 @@ class CocoFile:
         region = memoryview(self.readable)[self.images.first : self.images.last]
         return cast("list[Any]", decode(b"".join((b"[", region, b"]")), list[kind], self.path))  # type: ignore[valid-type]
 
+    def image_values(self, key: str) -> list[Any]:
+        """Return a field of every image, `UNSET` where it is missing; a dotted key leads into objects."""
+        head, *inner = key.split(".")
+        if self.readable is self.buffer:
+            names = {"whole": key} if not inner else {"whole": key, "head": head}
+            kind = msgspec.defstruct("_Field", [(name, Any, UNSET) for name in names], rename=names, gc=False)
+            pairs = [(image.whole, getattr(image, "head", UNSET)) for image in self.image_fields(kind)]
+        else:  # the strict decoder would show what stands in for NaN
+            region = self.buffer[self.images.first : self.images.last]
+            images = json.loads(b"".join((b"[", region, b"]")))
+            pairs = [(image.get(key, UNSET), image.get(head, UNSET)) for image in images]
+        if not inner:
+            return [whole for whole, _ in pairs]
+        return [_inside(value, inner) if whole is UNSET else whole for whole, value in pairs]
 
-def read_file(path: Path, *, crowd: bool = False, on_progress: OnProgress | None = None) -> CocoFile:
+
+def _inside(value: Any, keys: Sequence[str]) -> Any:
+    for key in keys:
+        value = value.get(key, UNSET) if isinstance(value, dict) else UNSET
+    return value
+
+
+def read_file(
+    path: Path, *, crowd: bool = False, areas: bool = False, on_progress: OnProgress | None = None
+) -> CocoFile:
     """Read one annotation file.
 
     Parameters
@@ -214,6 +245,8 @@ def read_file(path: Path, *, crowd: bool = False, on_progress: OnProgress | None
         A JSON file, plain or compressed with gzip.
     crowd
         Also find out which annotations are crowds.
+    areas
+        Also read the areas of annotations and segments.
     on_progress
         Called with the fraction done and a message.
     """
@@ -224,7 +257,7 @@ def read_file(path: Path, *, crowd: bool = False, on_progress: OnProgress | None
     _check_opening(buffer, path)
     _check_utf8(buffer, path)
     tell(0.1, message)
-    shape = _CrowdHeads if crowd else _Heads
+    shape = _DetailedHeads if crowd or areas else _Heads
     notes: list[str] = []
     readable = buffer
     try:
@@ -240,7 +273,7 @@ def read_file(path: Path, *, crowd: bool = False, on_progress: OnProgress | None
         notes.append(f"{path} holds {', '.join(found)}, which JSON does not know: read the slower way")
     image_ids = [image.id for image in heads.images]
     has_annotations = heads.annotations is not UNSET
-    columns = _columns(heads.annotations if has_annotations else [], crowd)
+    columns = _columns(heads.annotations if has_annotations else [], crowd, areas, readable is not buffer)
     categories, categories_at = _categories(heads.categories, buffer, readable, path)
     del heads
     tell(0.6, message)
@@ -412,22 +445,35 @@ def _lone_surrogates(token: bytes) -> list[int]:
     return lone
 
 
-def _columns(annotations: Sequence[Any], crowd: bool) -> Annotations:
-    segments: list[list[Any] | None] | None = None
+def _columns(annotations: Sequence[Any], crowd: bool, areas: bool, forgiven: bool) -> Annotations:
+    parts: list[list[Any] | None] | None = None
     if list in set(map(type, map(attrgetter("segments_info"), annotations))):
-        segments = [
+        parts = [
             None
             if annotation.segments_info is None or annotation.segments_info is UNSET
-            else [part.category_id for part in annotation.segments_info if not (crowd and part.iscrowd in _CROWD)]
+            else [part for part in annotation.segments_info if not (crowd and part.iscrowd in _CROWD)]
             for annotation in annotations
         ]
     return Annotations(
-        image_ids=[annotation.image_id for annotation in annotations],
-        category_ids=[annotation.category_id for annotation in annotations],
-        ids=[annotation.id for annotation in annotations],
-        segments=segments,
+        image_ids=list(map(attrgetter("image_id"), annotations)),
+        category_ids=list(map(attrgetter("category_id"), annotations)),
+        ids=list(map(attrgetter("id"), annotations)),
+        segments=None
+        if parts is None
+        else [None if some is None else [part.category_id for part in some] for some in parts],
         crowd=[annotation.iscrowd in _CROWD for annotation in annotations] if crowd else None,
+        areas=_areas(annotations, parts or (), forgiven) if areas else None,
     )
+
+
+def _areas(annotations: Sequence[Any], segments: Sequence[list[Any] | None], forgiven: bool) -> npt.NDArray[np.float64]:
+    written = [annotation.area for annotation in annotations]
+    written += [part.area for some in segments for part in some or ()]
+    values = np.array([value if type(value) in (int, float) else np.nan for value in written], dtype=np.float64)
+    if forgiven:
+        values[values == _STANDS_IN] = np.nan
+    values[values < 0] = np.nan
+    return values
 
 
 def _categories(

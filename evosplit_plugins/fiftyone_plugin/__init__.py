@@ -1,8 +1,9 @@
 """The FiftyOne door: labels of a dataset or view in, sample tags (or a field) out.
 
-`labels` finds and counts the labels, `tags` writes a split and takes it back, `runs` keeps the record of
-each split on the dataset, `door` holds the verbs. The App side is `entry` (what FiftyOne loads),
-`operators` with their `form`, and `panel` with its `figures`.
+`labels` finds and counts the labels; `fields` reads plain fields, for `groups` (with near `duplicates`) and `strata`;
+`tags` writes a split and takes it back, `runs` keeps the record of each split on the dataset, `door` holds the verbs.
+The App side is `entry` (what FiftyOne loads), `operators` with their `form` and `request`, and `panel` with its
+`figures`.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ import numpy as np
 import evosplit
 from evosplit import EvoSplitError, LabelCounts, Split
 from evosplit.ratios import fold_subsets, resolve_subsets
-from evosplit_plugins.fiftyone_plugin import labels, runs, tags
+from evosplit_plugins.fiftyone_plugin import groups, labels, runs, strata, tags
 
 __all__ = [
     "apply_manifest",
@@ -29,10 +29,7 @@ __all__ = [
 
 OnProgress = Callable[[float, str], bool | None]
 Ratios = Mapping[str, float] | Sequence[float]
-_SEARCH = (
-    0.05,
-    0.9,
-)  # the share of the progress bar that the search gets; reading comes before, writing after
+_SEARCH = (0.05, 0.9)  # the share of the progress bar that the search gets; reading comes before, writing after
 
 
 def read_counts(samples: Any, *, label_field: str | Sequence[str] | None = None) -> LabelCounts:
@@ -57,6 +54,10 @@ def make_split(
     label_field: str | Sequence[str] | None = None,
     field: str | None = None,
     keep: bool = False,
+    group_field: str | Sequence[str] | None = None,
+    near_duplicates: Any = None,
+    duplicate_threshold: float | None = None,
+    strata_fields: str | Sequence[str] | None = None,
     on_progress: OnProgress | None = None,
     **options: Any,
 ) -> Split:
@@ -66,73 +67,60 @@ def make_split(
     dataset = labels.root_dataset(samples)
     tags.check_field(dataset, field)
     _tell(on_progress, 0.0, "Reading labels")
-    counts = read_counts(samples, label_field=label_field)
+    paths = labels.choose_fields(samples, label_field)
+    counts = labels.count_labels(samples, paths)
+    units = counts.ids.tolist()
     subsets = (
         fold_subsets(folds, counts.n_samples)
         if folds is not None
         else resolve_subsets(ratios if ratios is not None else {}, counts.n_samples)
     )
-    sizes = dict(zip(subsets.names, subsets.sizes, strict=True))
+
+    def on_compare(done: float) -> bool | None:
+        return on_progress(_SEARCH[0] * done, "Looking for near duplicates") if on_progress is not None else None
+
+    asked: dict[str, Any] = {}
+    notes: tuple[str, ...] = ()
+    with labels.without_collecting():
+        by, balanced = _listed(group_field), _listed(strata_fields)
+        found = groups.find_groups(
+            samples, units, by=by, near_duplicates=near_duplicates, threshold=duplicate_threshold, on_compare=on_compare
+        )
+        if found is not None:
+            options["groups"] = found.of_unit
+            notes += found.notes
+            asked.update(found.asked)
+        read = strata.read_strata(samples, units, balanced, paths)
+        if read is not None:
+            options["strata"] = read.values
+            notes += read.notes
+            asked["strata_fields"] = list(balanced)
+        if keep:
+            options["locked"] = _already_there(dataset, units, subsets.names, field)
+            asked["keep"] = True
     start, end = _SEARCH
     _tell(on_progress, start, "Searching")
 
     def on_search(done: float, message: str) -> bool | None:
         return on_progress(start + (end - start) * done, message) if on_progress is not None else None
 
-    options["on_progress"] = on_search
-    if keep:
-        place = tags.Place(field, frozenset(subsets.names))
-        snap = tags.snapshot(dataset, counts.ids.tolist(), place)
-        kept = tags.subset_of_units(snap, subsets.names, place)
-        if kept:
-            return _split_the_rest(counts, sizes, kept, options)
-    return evosplit.split(counts, sizes, **options)
+    sizes = dict(zip(subsets.names, subsets.sizes, strict=True))
+    split = evosplit.split(counts, sizes, on_progress=on_search, **options)
+    return replace(split, settings={**split.settings, **asked}, notes=(*split.notes, *notes))
 
 
-def _split_the_rest(
-    counts: LabelCounts, sizes: dict[str, int], kept: Mapping[str, str], options: Mapping[str, Any]
-) -> Split:
-    """Split what is in no subset yet, around what the subsets hold already."""
-    names = tuple(sizes)
-    ids = counts.ids.tolist()
-    position = {name: j for j, name in enumerate(names)}
-    whole = np.array([position[kept[unit]] if unit in kept else -1 for unit in ids])
-    held = np.bincount(whole[whole >= 0], minlength=len(names))
-    room = {name: sizes[name] - int(held[j]) for j, name in enumerate(names)}
-    for name, left in room.items():
-        if left < 0:
-            raise EvoSplitError(
-                f"{name!r} should hold {sizes[name]} samples but {sizes[name] - left} are kept in it; "
-                "raise its ratio, or replace the earlier split"
-            )
-    free = np.flatnonzero(whole < 0)
-    open_names = [name for name in names if room[name] > 0]
-    if not len(free):
+def _already_there(dataset: Any, units: Sequence[str], names: Sequence[str], field: str | None) -> dict[str, list[str]]:
+    """Find the units that are in one of the subsets and have to stay there."""
+    place = tags.Place(field, frozenset(names))
+    subset = tags.subset_of_units(dataset, tags.snapshot(dataset, units, place), names)
+    if len(subset) == len(units):
         raise EvoSplitError(
             "every sample is already in one of the subsets; replace the earlier split to make a new one"
         )
-    rest = LabelCounts(counts.matrix[free], ids=counts.ids[free], labels=counts.labels)
-    if len(open_names) == 1:
-        whole[free] = position[open_names[0]]
-        settings = {**options, "kept": len(kept)}
-        settings.pop("on_progress", None)
-        return Split(names, whole, counts.ids, tuple(sizes.values()), settings=settings, counts=counts)
-    part = evosplit.split(rest, {name: room[name] for name in open_names}, **options)
-    if part.front is None:
-        raise EvoSplitError("the method returned no front")
-    number = np.array([position[name] for name in part.names])
-    assignments = np.repeat(whole[None, :], len(part.front), axis=0)
-    assignments[:, free] = number[part.front.assignments]
-    return replace(
-        part,
-        names=names,
-        assignment=assignments[part.chosen],
-        sample_ids=counts.ids,
-        target_sizes=tuple(sizes.values()),
-        settings={**part.settings, "kept": len(kept)},
-        front=replace(part.front, assignments=assignments),
-        counts=counts,
-    )
+    locked: dict[str, list[str]] = {}
+    for unit, name in subset.items():
+        locked.setdefault(name, []).append(unit)
+    return locked
 
 
 def apply_split(
@@ -196,6 +184,10 @@ def evosplit_fiftyone(
     label_field: str | Sequence[str] | None = None,
     field: str | None = None,
     keep: bool = False,
+    group_field: str | Sequence[str] | None = None,
+    near_duplicates: Any = None,
+    duplicate_threshold: float | None = None,
+    strata_fields: str | Sequence[str] | None = None,
     on_progress: OnProgress | None = None,
     **options: Any,
 ) -> Split:
@@ -217,14 +209,29 @@ def evosplit_fiftyone(
     field
         Write the subsets into this string field instead of tags.
     keep
-        Leave samples that already carry one of the subset names where they are, and split the rest around
-        them.
+        Leave samples that already carry one of the subset names where they are, and split the rest so that
+        the whole comes out balanced. The ratios refer to the whole.
+    group_field
+        A field or fields with strings, integers, ids or dates (a Classification counts by its label): samples
+        with the same value never cross subsets. `filepath` means the folder of the file.
+    near_duplicates
+        Samples that are near duplicates never cross subsets either: the brain key of a similarity run, the
+        index that `fiftyone.brain.compute_near_duplicates` returns, a mapping from sample ids to the ids of
+        their duplicates (as `compute_exact_duplicates` returns it), or a field with the id of each sample's
+        original. Duplicates of duplicates stay together too.
+    duplicate_threshold
+        The distance between embeddings up to which samples are near duplicates; by default that of the
+        index's last `find_duplicates`, else 0.2 as in FiftyOne Brain.
+    strata_fields
+        Fields to balance beside the labels: strings, booleans, numbers (binned by quantiles), dates,
+        Classifications, other label fields; "area" for class × box size (small, medium, large as in COCO, by
+        pixels where the metadata tells width and height, else by the share of the picture).
     on_progress
         Called with the fraction done and a message; returning False stops the search with the best split so
         far.
     **options
-        The other keywords of `evosplit.split`: method, objectives, cover, pick, effort, time_limit, n_jobs,
-        seed.
+        The other keywords of `evosplit.split`: min_per_label, label_weights, method, objectives, cover, pick,
+        effort, time_limit, n_jobs, seed.
 
     Returns
     -------
@@ -240,6 +247,10 @@ def evosplit_fiftyone(
         label_field=fields,
         field=field,
         keep=keep,
+        group_field=group_field,
+        near_duplicates=near_duplicates,
+        duplicate_threshold=duplicate_threshold,
+        strata_fields=strata_fields,
         on_progress=on_progress,
         **options,
     )
@@ -279,7 +290,7 @@ def audit_split(
     counts = read_counts(samples, label_field=label_field)
     place = tags.Place(field, frozenset(names))
     snap = tags.snapshot(dataset, counts.ids.tolist(), place)
-    subset = tags.subset_of_units(snap, names, place)
+    subset = tags.subset_of_units(dataset, snap, names)
     position = {name: j for j, name in enumerate(names)}
     rows = [row for row, unit in enumerate(counts.ids.tolist()) if unit in subset]
     if not rows:
@@ -320,7 +331,7 @@ def save_manifest(dataset: Any, path: str | os.PathLike[str], *, run_key: str | 
     """
     dataset = labels.root_dataset(dataset)
     run = runs.load_run(dataset, run_key)
-    file_of_unit = _files(dataset)
+    file_of_unit = labels.files(dataset)
     source = {
         "host": "fiftyone",
         "dataset": dataset.name,
@@ -366,7 +377,7 @@ def _renamed(split: Split, files: Sequence[str | None] | None, dataset: Any, uni
             f"the manifest knows none of the samples of dataset {dataset.name!r} and holds no file paths; "
             "save it from FiftyOne with the samples still in place"
         )
-    here = _files(dataset)
+    here = labels.files(dataset)
     for shorten in (str, _file_name):
         unit_of_file = {shorten(here[unit]): unit for unit in units}
         wanted = [shorten(str(file)) for file in files]
@@ -376,12 +387,6 @@ def _renamed(split: Split, files: Sequence[str | None] | None, dataset: Any, uni
     raise EvoSplitError(
         f"no file of the manifest is in dataset {dataset.name!r} (first: {files[0]!r}); replay it there"
     )
-
-
-def _files(dataset: Any) -> dict[str, str]:
-    """Map each unit to the file of its first sample."""
-    keys, files = labels.Units.of(dataset).values(["filepath"])
-    return dict(zip(reversed(keys), reversed(files), strict=True))
 
 
 def _file_name(path: str) -> str:

@@ -4,157 +4,39 @@ from __future__ import annotations
 
 import json
 from collections import OrderedDict
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import fiftyone.operators.types as types
 
 from evosplit import EvoSplitError
-from evosplit.ratios import Subsets, fold_subsets, resolve_subsets
-from evosplit_plugins.fiftyone_plugin import labels, runs, tags
+from evosplit_plugins.fiftyone_plugin import duplicates, groups, labels, runs, strata, tags
 from evosplit_plugins.fiftyone_plugin.output import plain
+from evosplit_plugins.fiftyone_plugin.request import (
+    DEFAULT_CUSTOM,
+    DEFAULT_FIELD,
+    DEFAULT_FOLDS,
+    NO_DUPLICATES,
+    PRESETS,
+    SplitRequest,
+    several,
+    threshold_of,
+)
 
-__all__ = ["SplitRequest", "build_form", "parse_subsets"]
+__all__ = ["build_form"]
 
-PRESETS = {
-    "train_val_test": {"train": 0.8, "val": 0.1, "test": 0.1},
-    "train_test": {"train": 0.8, "test": 0.2},
-}
 EFFORTS = {
     "fast": "Fast: a good split in seconds",
     "normal": "Normal",
     "thorough": "Thorough: the best split, takes longer",
 }
-DEFAULT_FOLDS = 5
-DEFAULT_FIELD = "split"
-DEFAULT_CUSTOM = "train: 0.7, val: 0.15, test: 0.15"
-_overviews: OrderedDict[str, labels.Overview] = OrderedDict()
-_OVERVIEWS_KEPT = 32
-
-
-@dataclass(frozen=True)
-class SplitRequest:
-    """What the user asks for, as keywords of `evosplit_fiftyone`."""
-
-    label_field: tuple[str, ...] | None
-    ratios: Mapping[str, float] | None
-    folds: int | None
-    field: str | None
-    keep: bool
-    cover: bool
-    effort: str
-    seed: int
-
-    @classmethod
-    def from_params(cls, params: Mapping[str, Any]) -> SplitRequest:
-        """Read the parameters of the form, or those of a caller from Python, who leaves out what is default.
-
-        Examples
-        --------
-        >>> SplitRequest.from_params({"subsets": "folds", "folds": 3}).folds
-        3
-        >>> dict(SplitRequest.from_params({"ratios": {"train": 0.9, "test": 0.1}}).ratios)
-        {'train': 0.9, 'test': 0.1}
-        """
-        params = {**(params.get("search") or {}), **params}  # the form nests what it shows side by side
-        ratios, folds = _subsets_of(params)
-        write = params.get("write") or "tags"
-        if write not in ("tags", "field"):
-            raise EvoSplitError(f"write is {write!r}; choose 'tags' or 'field'")
-        existing = params.get("existing") or "replace"
-        if existing not in ("replace", "keep"):
-            raise EvoSplitError(f"existing is {existing!r}; choose 'replace' or 'keep'")
-        chosen = params.get("label_field")
-        seed = params.get("seed")
-        return cls(
-            label_field=(chosen,) if isinstance(chosen, str) else tuple(chosen) if chosen else None,
-            ratios=ratios,
-            folds=folds,
-            field=(params.get("field") or DEFAULT_FIELD) if write == "field" else None,
-            keep=existing == "keep",
-            cover=params.get("cover", True) is not False,
-            effort=params.get("effort") or "normal",
-            seed=0 if seed is None else int(seed),
-        )
-
-    def subsets(self, n_units: int) -> Subsets:
-        """Return names and exact sizes, or raise what is wrong with them."""
-        if self.folds is not None:
-            if self.folds < 2:
-                raise EvoSplitError(f"{self.folds} folds make no split; give at least 2")
-            return fold_subsets(self.folds, n_units)
-        return resolve_subsets(self.ratios or {}, n_units)
-
-    def options(self) -> dict[str, Any]:
-        """Return the keywords of `make_split`."""
-        return {
-            "ratios": self.ratios,
-            "folds": self.folds,
-            "label_field": self.label_field,
-            "field": self.field,
-            "keep": self.keep,
-            "cover": self.cover,
-            "effort": self.effort,
-            "seed": self.seed,
-        }
-
-
-def _subsets_of(params: Mapping[str, Any]) -> tuple[Mapping[str, float] | None, int | None]:
-    if params.get("ratios") is not None:
-        given = params["ratios"]
-        return (given if isinstance(given, Mapping) else tuple(given)), None  # type: ignore[return-value]
-    preset = params.get("subsets") or ("folds" if params.get("folds") is not None else "train_val_test")
-    if preset == "folds":
-        folds = params.get("folds")
-        return None, DEFAULT_FOLDS if folds is None else int(folds)
-    if preset == "custom":
-        return parse_subsets(params.get("custom") or ""), None
-    if preset not in PRESETS:
-        raise EvoSplitError(f"subsets is {preset!r}; choose from {', '.join([*PRESETS, 'custom', 'folds'])}")
-    typed = params.get(preset) or PRESETS[preset]
-    ratios = {}
-    for name, default in PRESETS[preset].items():
-        value = typed.get(name)
-        if value is None:
-            raise EvoSplitError(f"the ratio of {name!r} is empty; give a number such as {default}")
-        ratios[name] = float(value)
-    return ratios, None
-
-
-def parse_subsets(text: str) -> dict[str, float]:
-    """Read subsets as a user types them: names and ratios (or sizes), separated by commas.
-
-    Examples
-    --------
-    >>> parse_subsets("train: 0.7, val: 0.2, held out: 0.1")
-    {'train': 0.7, 'val': 0.2, 'held out': 0.1}
-    >>> parse_subsets("a 60, b 40")
-    {'a': 60, 'b': 40}
-    """
-    subsets: dict[str, float] = {}
-    for entry in filter(None, (part.strip() for part in text.split(","))):
-        name, colon, number = entry.rpartition(":") if ":" in entry else entry.rpartition(" ")
-        name = name.strip()
-        if not colon or not name:
-            raise EvoSplitError(f"{entry!r} needs a name and a ratio, such as train: 0.8")
-        if name in subsets:
-            raise EvoSplitError(f"the subset {name!r} is named twice; name each subset once")
-        subsets[name] = _number(number.strip(), name)
-    if not subsets:
-        raise EvoSplitError(f"no subset is named; write for example {DEFAULT_CUSTOM}")
-    return subsets
-
-
-def _number(text: str, name: str) -> float:
-    try:
-        return int(text)
-    except ValueError:
-        pass
-    try:
-        return float(text)
-    except ValueError:
-        raise EvoSplitError(f"the ratio of {name!r} is {text!r}; give a number such as 0.1") from None
+_CALLED = {
+    groups.FOLDER: "filepath: the folder of the file",
+    strata.AREA: "area: class × box size (small, medium, large)",
+}
+_remembered: OrderedDict[str, Any] = OrderedDict()
+_REMEMBERED_AT_MOST = 32
+_COMPARED_AT_MOST = 10_000  # samples whose embeddings the form compares to say how many groups there will be
 
 
 def build_form(ctx: Any) -> Any:
@@ -168,15 +50,17 @@ def build_form(ctx: Any) -> Any:
         return types.Property(inputs, view=types.View(label="EvoSplit"))
     _add_label_field(inputs, paths)
     _add_subsets(inputs, ctx.params)
-    _add_preview(inputs, ctx, samples, paths)
+    _add_preview(inputs, ctx, samples)
+    _add_groups(inputs, ctx, samples)
+    _add_strata(inputs, ctx, samples, paths)
     _add_output(inputs, ctx)
-    _add_search(inputs)
+    _add_search(inputs, ctx.params)
     view = types.PromptView(label="EvoSplit", submit_button_label="Execute")
     return types.Property(inputs, view=view)
 
 
 def _add_label_field(inputs: Any, paths: Mapping[str, str]) -> None:
-    dropdown = types.DropdownView(multiple=True)
+    dropdown = types.DropdownView(multiple=True, allow_duplicates=False)
     for name in paths:
         dropdown.add_choice(name, label=name)
     inputs.list(
@@ -213,21 +97,99 @@ def _add_subsets(inputs: Any, params: Mapping[str, Any]) -> None:
         inputs.int("folds", default=DEFAULT_FOLDS, label="Number of folds")
 
 
-def _add_preview(inputs: Any, ctx: Any, samples: Any, paths: Mapping[str, str]) -> None:
+def _add_preview(inputs: Any, ctx: Any, samples: Any) -> None:
     """Say what will be split and into what sizes, or what is wrong."""
     try:
         request = SplitRequest.from_params(ctx.params)
         chosen = labels.choose_fields(samples, request.label_field)
-        found = _overview(ctx, samples, chosen)
+        found: labels.Overview = _remember(ctx, ["labels", *chosen], lambda: labels.overview(samples, chosen))
         if not found.units:
             raise EvoSplitError("There is no sample to split in this view.")
         subsets = request.subsets(found.units)
         tags.check_field(ctx.dataset, request.field)
+        strata.check_strata(samples, request.strata_fields, chosen)
+        together = _together(ctx, samples, request)
     except EvoSplitError as error:
         _refuse(inputs, "request_error", _sentence(error))
         return
     sizes = ", ".join(f"{name} {size:,}" for name, size in zip(subsets.names, subsets.sizes, strict=True))
-    inputs.view("preview", types.Notice(label=plain(f"{found} will be split: {sizes}")))
+    near = ", as near as whole groups allow" if request.group_field or request.near_duplicates else ""
+    inputs.view("preview", types.Notice(label=plain(f"{found} will be split: {sizes}{near}{together}")))
+
+
+def _together(ctx: Any, samples: Any, request: SplitRequest) -> str:
+    """Say how many groups there are, unless finding out would keep the user waiting."""
+    source, threshold = request.near_duplicates, request.duplicate_threshold
+    if not request.group_field and source is None:
+        return ""
+    large = labels.flattened(labels.root_dataset(samples)).count() > _COMPARED_AT_MOST
+    if source is not None and large and duplicates.is_run(samples, source):
+        return "; near duplicates are looked for when it runs"
+
+    def find() -> str:
+        units = list(dict.fromkeys(labels.Units.of(samples).values([])[0]))
+        found = groups.find_groups(samples, units, by=request.group_field, near_duplicates=source, threshold=threshold)
+        return f" ({found})"
+
+    said: str = _remember(ctx, ["groups", *request.group_field, source, threshold], find)
+    return said
+
+
+def _add_groups(inputs: Any, ctx: Any, samples: Any) -> None:
+    dropdown = types.DropdownView(multiple=True, allow_duplicates=False)
+    for name in groups.group_fields(samples):
+        dropdown.add_choice(name, label=_CALLED.get(name, name))
+    inputs.list(
+        "group_field",
+        types.String(),
+        default=[],
+        required=False,
+        label="Keep together samples with the same",
+        description="For example frames of one video or pictures of one patient: they never cross subsets",
+        view=dropdown,
+    )
+    offered: list[str] = _remember(ctx, ["duplicates"], lambda: groups.duplicate_sources(samples))
+    if not offered:
+        return
+    row = inputs.h_stack("duplicates", gap=2)
+    chosen = (ctx.params.get("duplicates") or {}).get("near_duplicates")
+    takes_threshold = chosen is not None and chosen != NO_DUPLICATES and duplicates.is_run(samples, chosen)
+    choices = types.DropdownView(space=8 if takes_threshold else 12)
+    choices.add_choice(NO_DUPLICATES, label="Do not look for them")
+    for name in offered:
+        kind = "similarity run" if duplicates.is_run(samples, name) else "field"
+        choices.add_choice(name, label=f"{name} ({kind})")
+    row.enum(
+        "near_duplicates",
+        choices.values(),
+        default=NO_DUPLICATES,
+        label="Keep near duplicates together, as told by",
+        view=choices,
+    )
+    if takes_threshold:
+        row.float(
+            threshold_of(chosen),
+            default=duplicates.DEFAULT_THRESHOLD,
+            min=0,
+            label="Distance up to",
+            view=types.FieldView(space=4),
+        )
+
+
+def _add_strata(inputs: Any, ctx: Any, samples: Any, paths: Mapping[str, str]) -> None:
+    chosen = several(ctx.params.get("label_field")) or (labels.likely_field(paths) or "",)
+    dropdown = types.DropdownView(multiple=True, allow_duplicates=False)
+    for name in strata.strata_fields(samples, chosen):
+        dropdown.add_choice(name, label=_CALLED.get(name, name))
+    inputs.list(
+        "strata_fields",
+        types.String(),
+        default=[],
+        required=False,
+        label="Balance also",
+        description="Further fields that every subset is to share: weather, camera, box sizes",
+        view=dropdown,
+    )
 
 
 def _add_output(inputs: Any, ctx: Any) -> None:
@@ -247,12 +209,12 @@ def _add_output(inputs: Any, ctx: Any) -> None:
     existing.add_choice(
         "keep",
         label="Keep what is already in a subset",
-        description="Only the other samples are split, around those that stay",
+        description="Only the other samples are placed, so that the whole comes out balanced",
     )
     inputs.enum("existing", existing.values(), default="replace", label="Earlier splits", view=existing)
 
 
-def _add_search(inputs: Any) -> None:
+def _add_search(inputs: Any, params: Mapping[str, Any]) -> None:
     inputs.bool(
         "cover",
         default=True,
@@ -260,6 +222,22 @@ def _add_search(inputs: Any) -> None:
         description="Each subset gets every label that has enough samples",
         view=types.SwitchView(),
     )
+    inputs.bool("more", default=False, label="More options", view=types.SwitchView())
+    if params.get("more"):
+        if params.get("cover", True) is not False:
+            inputs.int(
+                "min_per_label",
+                default=1,
+                min=1,
+                label="Samples of each label in each subset, at least",
+                description="Where a label has enough of them",
+            )
+        inputs.str(
+            "label_weights",
+            label="Label weights",
+            description="Labels that matter more than 1, for example: rare: 5, traffic light: 2",
+            allow_empty=True,
+        )
     row = inputs.h_stack("search", gap=2)
     effort = types.DropdownView(space=8)
     for name, label in EFFORTS.items():
@@ -280,15 +258,15 @@ def _sentence(error: EvoSplitError) -> str:
     return text[:1].upper() + text[1:] + ("" if text.endswith(".") else ".")
 
 
-def _overview(ctx: Any, samples: Any, chosen: dict[str, str]) -> labels.Overview:
-    """Count what is to be split, once per prompt and choice: the form is built at every keystroke."""
+def _remember(ctx: Any, what: Sequence[Any], find: Callable[[], Any]) -> Any:
+    """Ask the database once per prompt and question: the form is built at every keystroke."""
+    if ctx.prompt_id is None:
+        return find()
     request = ctx.request_params
     asked = [request.get(key) for key in ("dataset_name", "view_target", "view", "filters", "extended", "selected")]
-    key = json.dumps([ctx.prompt_id, asked, list(chosen)], default=str)
-    if ctx.prompt_id is not None and key in _overviews:
-        return _overviews[key]
-    found = labels.overview(samples, chosen)
-    _overviews[key] = found
-    while len(_overviews) > _OVERVIEWS_KEPT:
-        _overviews.popitem(last=False)
-    return found
+    key = json.dumps([ctx.prompt_id, asked, list(what)], default=str)
+    if key not in _remembered:
+        _remembered[key] = find()
+    while len(_remembered) > _REMEMBERED_AT_MOST:
+        _remembered.popitem(last=False)
+    return _remembered[key]

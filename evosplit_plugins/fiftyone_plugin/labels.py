@@ -105,7 +105,7 @@ def choose_fields(samples: Any, label_field: str | Sequence[str] | None) -> dict
         guess = likely_field(known)
         if guess is None:
             raise EvoSplitError(
-                f"{_name(samples)} has no field with labels; add one of "
+                f"{name_of(samples)} has no field with labels; add one of "
                 f"{', '.join(kind.__name__ for kind in _LABEL_OF)} to its samples"
             )
         return {guess: known[guess]}
@@ -115,12 +115,13 @@ def choose_fields(samples: Any, label_field: str | Sequence[str] | None) -> dict
     for field in fields:
         if field not in known:
             choices = ", ".join(map(repr, known)) or "none"
-            raise EvoSplitError(f"{field!r} is no label field of {_name(samples)}; its label fields: {choices}")
+            raise EvoSplitError(f"{field!r} is no label field of {name_of(samples)}; its label fields: {choices}")
     return {field: known[field] for field in fields}
 
 
-def _name(samples: Any) -> str:
-    return f"dataset {samples.dataset_name if isinstance(samples, fo.DatasetView) else samples.name!r}"
+def name_of(samples: Any) -> str:
+    """Name the dataset of a collection for a reader."""
+    return f"dataset {root_dataset(samples).name!r}"
 
 
 @dataclass(frozen=True)
@@ -140,18 +141,23 @@ class Units:
                 "use view.flatten() or the dataset"
             )
         dataset = root_dataset(samples)
-        if isinstance(samples, _GENERATED):
-            return cls(samples, "sample_id", _groups_of(dataset) if is_grouped(dataset) else None)
+        if is_generated(samples):
+            return cls(samples, "sample_id", groups_of(dataset) if is_grouped(dataset) else None)
         if is_grouped(dataset):
             return cls(flattened(samples), f"{dataset.group_field}.id")
         return cls(samples, "id")
 
-    def values(self, paths: Iterable[str]) -> list[list[Any]]:
-        """Read the unit of each row and the values of each path, in one pass so that they stay aligned."""
+    def values(self, paths: Iterable[Any]) -> list[list[Any]]:
+        """Read the unit of each row and each path or expression, in one pass so that they stay aligned."""
         keys, *columns = self.samples.values([self.key, *paths])
         if self.group_of_sample is not None:
             keys = [self.group_of_sample[key] for key in keys]
         return [keys, *columns]
+
+
+def is_generated(samples: Any) -> bool:
+    """Whether a view shows parts of samples: patches, clips or frames."""
+    return isinstance(samples, _GENERATED)
 
 
 def is_grouped(dataset: Any) -> bool:
@@ -166,9 +172,16 @@ def flattened(samples: Any) -> Any:
     return samples.select_group_slices(_allow_mixed=True)
 
 
-def _groups_of(dataset: Any) -> dict[str, str]:
+def groups_of(dataset: Any) -> dict[str, str]:
+    """Map the id of each sample of a grouped dataset to the id of its group."""
     ids, groups = flattened(dataset).values(["id", f"{dataset.group_field}.id"])
     return dict(zip(ids, groups, strict=True))
+
+
+def files(dataset: Any) -> dict[str, str]:
+    """Map each unit of a dataset to the file of its first sample."""
+    keys, paths = Units.of(dataset).values(["filepath"])
+    return dict(zip(reversed(keys), reversed(paths), strict=True))
 
 
 def count_labels(samples: Any, paths: dict[str, str]) -> LabelCounts:
@@ -180,7 +193,30 @@ def count_labels(samples: Any, paths: dict[str, str]) -> LabelCounts:
 def _count_labels(samples: Any, paths: dict[str, str]) -> LabelCounts:
     keys, *columns = Units.of(samples).values(paths.values())
     if not keys:
-        raise EvoSplitError(f"{_name(samples)} has no sample in this view; there is nothing to split")
+        raise EvoSplitError(f"{name_of(samples)} has no sample in this view; there is nothing to split")
+    names = [
+        prefixed(lists_of(column, frames=path.startswith(FRAMES)), f"{field}/" if len(paths) > 1 else "")
+        for (field, path), column in zip(paths.items(), columns, strict=True)
+    ]
+    return tally(keys, names)
+
+
+def prefixed(lists: list[Sequence[str | None]], prefix: str) -> list[Sequence[str | None]]:
+    """Put a prefix before each name."""
+    if not prefix:
+        return lists
+    return [[None if name is None else prefix + name for name in names] for names in lists]
+
+
+def tally(keys: Sequence[str], columns: Iterable[Sequence[Sequence[str | None]]]) -> LabelCounts:
+    """Count names for each unit: `keys` says which unit a row belongs to, a column has a list of names per row.
+
+    Examples
+    --------
+    >>> counts = tally(["u", "v", "u"], [[["cat"], [], ["cat", "dog", None]]])
+    >>> counts.ids.tolist(), counts.labels, counts.matrix.toarray().tolist()
+    (['u', 'v'], ('cat', 'dog'), [[2, 1], [0, 0]])
+    """
     units = dict.fromkeys(keys)
     row_of_key = np.arange(len(keys))
     if len(units) < len(keys):
@@ -188,14 +224,10 @@ def _count_labels(samples: Any, paths: dict[str, str]) -> LabelCounts:
         row_of_key = np.array([row_of_unit[key] for key in keys])
     rows, labels = [], []
     code_of_label: dict[str | None, int] = {None: -1}
-    for (field, path), column in zip(paths.items(), columns, strict=True):
-        lists = _lists(column, frames=path.startswith(FRAMES))
+    for lists in columns:
         lengths = np.fromiter(map(len, lists), dtype=np.int64, count=len(lists))
         rows.append(np.repeat(row_of_key, lengths))
-        names: Iterable[str | None] = chain.from_iterable(lists)
-        if len(paths) > 1:
-            names = (None if name is None else f"{field}/{name}" for name in names)
-        labels.append(_codes(names, code_of_label))
+        labels.append(_codes(chain.from_iterable(lists), code_of_label))
     row, code = np.concatenate(rows), np.concatenate(labels)
     row, code = row[code >= 0], code[code >= 0]
     found = [label for label in code_of_label if label is not None]
@@ -214,7 +246,7 @@ def _codes(names: Iterable[str | None], code_of_label: dict[str | None, int]) ->
     return np.fromiter(map(code_of_label.__getitem__, flat), dtype=np.int64, count=len(flat))
 
 
-def _lists(column: list[Any], *, frames: bool) -> list[Sequence[str | None]]:
+def lists_of(column: list[Any], *, frames: bool) -> list[Sequence[str | None]]:
     """Turn a name, a list of names, or one of these per frame, into one list of names per row."""
     if frames:
         return [[name for frame in row or () for name in _listed(frame)] for row in column]
@@ -240,8 +272,7 @@ class Overview:
         """Say it in one sentence."""
         unit = "group" if self.grouped else "sample"
         return (
-            f"{_plural(self.units, unit)} with {_plural(self.labels, 'label')} "
-            f"and {_plural(self.instances, 'instance')}"
+            f"{plural(self.units, unit)} with {plural(self.labels, 'label')} and {plural(self.instances, 'instance')}"
         )
 
 
@@ -260,12 +291,12 @@ def overview(samples: Any, paths: dict[str, str]) -> Overview:
     return Overview(n_units, sum(map(len, counted)), sum(sum(found.values()) for found in counted), grouped)
 
 
-def _plural(number: int, noun: str) -> str:
+def plural(number: int, noun: str) -> str:
     """Write a count with its noun.
 
     Examples
     --------
-    >>> _plural(1, "sample"), _plural(12345, "label")
+    >>> plural(1, "sample"), plural(12345, "label")
     ('1 sample', '12,345 labels')
     """
     return f"{number:,} {noun}{'' if number == 1 else 's'}"

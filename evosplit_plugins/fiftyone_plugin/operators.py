@@ -15,8 +15,9 @@ import fiftyone.operators.types as types
 
 from evosplit import EvoSplitError, Split
 from evosplit_plugins.fiftyone_plugin import door, jobs, labels, runs
-from evosplit_plugins.fiftyone_plugin.form import SplitRequest, build_form
+from evosplit_plugins.fiftyone_plugin.form import build_form
 from evosplit_plugins.fiftyone_plugin.output import PANEL, message_output, plain, split_output, split_result
+from evosplit_plugins.fiftyone_plugin.request import SplitRequest
 
 __all__ = ["OPERATORS", "PLUGIN", "ApplyManifest", "CancelSplit", "EvoSplit", "SaveManifest", "UndoSplit"]
 
@@ -53,16 +54,20 @@ class EvoSplit(foo.Operator):  # type: ignore[misc]  # fiftyone is untyped
     ) -> Any:
         """Split from Python, as `evosplit_fiftyone` does; with `delegate` the run is queued instead.
 
-        A queued run takes the options that the form has: folds, label_field, field, keep, cover, effort,
-        seed.
+        A queued run takes the options that the form has: folds, label_field, field, keep, group_field,
+        near_duplicates (a brain key or a field), duplicate_threshold, strata_fields, cover, min_per_label,
+        label_weights, effort, seed.
         """
         if not delegate:
             return door.evosplit_fiftyone(samples, ratios, **options)
-        fields = options.pop("label_field", None)
         field = options.pop("field", None)
+        for name in ("label_field", "group_field", "strata_fields"):
+            if options.get(name) is not None:
+                options[name] = [options[name]] if isinstance(options[name], str) else list(options[name])
+        if not isinstance(options.get("near_duplicates"), str | None):
+            raise EvoSplitError("a queued run takes near_duplicates as a brain key or a field; save the index first")
         params = {
             "ratios": dict(ratios) if isinstance(ratios, Mapping) else ratios and list(ratios),
-            "label_field": [fields] if isinstance(fields, str) else fields,
             "write": "tags" if field is None else "field",
             "field": field,
             "existing": "keep" if options.pop("keep", False) else "replace",
@@ -119,8 +124,8 @@ class EvoSplit(foo.Operator):  # type: ignore[misc]  # fiftyone is untyped
                 while not search.wait(_POLL_SECONDS):
                     yield _show_progress(ctx, search.key, *search.progress)
                 cancelled = search.cancelled
-                split = search.result()
                 if not cancelled:
+                    split = search.result()
                     yield _show_progress(ctx, search.key, 0.95, "Writing")
                     cancelled = search.cancelled
             if cancelled:
@@ -150,7 +155,18 @@ class CancelSplit(foo.Operator):  # type: ignore[misc]  # fiftyone is untyped
         return {"cancelled": jobs.cancel(str(ctx.params.get("job", "")))}
 
 
-class UndoSplit(foo.Operator):  # type: ignore[misc]  # fiftyone is untyped
+class _RecordOperator(foo.Operator):  # type: ignore[misc]  # fiftyone is untyped
+    """What the operators on recorded splits share: a form under their own name, a sentence as the result."""
+
+    def _form(self, inputs: Any) -> Any:
+        return types.Property(inputs, view=types.View(label=self.config.label))
+
+    def resolve_output(self, ctx: Any) -> Any:
+        """Say what was done."""
+        return message_output(self.config.label, ctx.results.get("message", ""))
+
+
+class UndoSplit(_RecordOperator):
     """Take back the latest split."""
 
     @property
@@ -181,7 +197,7 @@ class UndoSplit(foo.Operator):  # type: ignore[misc]  # fiftyone is untyped
             made = info.timestamp.strftime("%Y-%m-%d %H:%M")
             what = f"Takes back the split of {made} UTC: {sizes}, written as {where}."
             inputs.view("what", types.Notice(label=plain(what)))
-        return types.Property(inputs, view=types.View(label="EvoSplit: undo"))
+        return self._form(inputs)
 
     def execute(self, ctx: Any) -> dict[str, Any]:
         """Restore, forget the run and show the dataset as it is now."""
@@ -190,12 +206,8 @@ class UndoSplit(foo.Operator):  # type: ignore[misc]  # fiftyone is untyped
         _refresh_panels(ctx)
         return {"message": f"The split {run.key} was undone: {len(run.samples):,} samples are as they were."}
 
-    def resolve_output(self, ctx: Any) -> Any:
-        """Say what was undone."""
-        return message_output("EvoSplit: undo", ctx.results.get("message", ""))
 
-
-class SaveManifest(foo.Operator):  # type: ignore[misc]  # fiftyone is untyped
+class SaveManifest(_RecordOperator):
     """Save the latest split to a file."""
 
     @property
@@ -226,7 +238,7 @@ class SaveManifest(foo.Operator):  # type: ignore[misc]  # fiftyone is untyped
             inputs.enum("run_key", choices.values(), default=keys[-1], label="Split", view=choices)
             default = str(Path.home() / "split.json")
             inputs.str("path", default=default, label="File", description="On the machine that runs FiftyOne")
-        return types.Property(inputs, view=types.View(label="EvoSplit: save manifest"))
+        return self._form(inputs)
 
     def execute(self, ctx: Any) -> dict[str, Any]:
         """Write the file."""
@@ -234,12 +246,8 @@ class SaveManifest(foo.Operator):  # type: ignore[misc]  # fiftyone is untyped
         split = door.save_manifest(ctx.dataset, path, run_key=ctx.params.get("run_key"))
         return {"message": f"{len(split.sample_ids):,} entries were written to {path}."}
 
-    def resolve_output(self, ctx: Any) -> Any:
-        """Say where the file is."""
-        return message_output("EvoSplit: save manifest", ctx.results.get("message", ""))
 
-
-class ApplyManifest(foo.Operator):  # type: ignore[misc]  # fiftyone is untyped
+class ApplyManifest(_RecordOperator):
     """Replay a saved split."""
 
     @property
@@ -268,7 +276,7 @@ class ApplyManifest(foo.Operator):  # type: ignore[misc]  # fiftyone is untyped
             description="Write into this field; empty for sample tags",
             allow_empty=True,
         )
-        return types.Property(inputs, view=types.View(label="EvoSplit: apply manifest"))
+        return self._form(inputs)
 
     def execute(self, ctx: Any) -> dict[str, Any]:
         """Tag the samples and record the split."""
@@ -277,10 +285,6 @@ class ApplyManifest(foo.Operator):  # type: ignore[misc]  # fiftyone is untyped
         _refresh_panels(ctx)
         sizes = ", ".join(f"{name} {size:,}" for name, size in zip(split.names, split.sizes, strict=True))
         return {"message": f"Replayed: {sizes}."}
-
-    def resolve_output(self, ctx: Any) -> Any:
-        """Say what was written."""
-        return message_output("EvoSplit: apply manifest", ctx.results.get("message", ""))
 
 
 OPERATORS: Sequence[type[Any]] = (EvoSplit, CancelSplit, UndoSplit, SaveManifest, ApplyManifest)

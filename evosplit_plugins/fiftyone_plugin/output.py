@@ -7,37 +7,44 @@ descriptions as Markdown, so what goes there passes through `plain`.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import fiftyone.operators.types as types
 
 from evosplit import Split, SplitReport
+from evosplit.charts import misplaced
 
 __all__ = [
     "PANEL",
+    "add_notes",
     "add_table",
+    "in_words",
+    "lines",
     "measure_table",
     "message_output",
     "missing_table",
     "plain",
+    "size_columns",
     "size_table",
     "split_output",
     "split_result",
+    "strata_columns",
+    "strata_table",
 ]
 
 PANEL = "evosplit_panel"
 _MISSING_SHOWN = 10
+_STRATA_SHOWN = 10
 Rows = list[dict[str, str]]
 # The App gives every table at least 650 pixels and wide cells; a narrow panel would cut that off. Names, in the
-# first column, may break anywhere.
-_CELL = {"px": 0.75, "&:first-of-type": {"overflowWrap": "anywhere"}}
+# first column, may break anywhere, but not into single letters.
+_CELL = {"px": 0.75, "&:first-of-type": {"overflowWrap": "anywhere", "minWidth": "4rem"}}
 _TABLE = {
     "table": {"sx": {"minWidth": 0}},
     "tableHeadCell": {"sx": {**_CELL, "color": "text.secondary"}},
     "tableBodyCell": {"sx": _CELL},
 }
-SIZE_COLUMNS = {"subset": "Subset", "samples": "Samples", "share": "Share", "asked": "Asked for"}
 MISSING_COLUMNS = {"label": "Label", "samples": "Samples", "missing": "Missing in"}
 
 
@@ -50,6 +57,17 @@ def plain(text: str) -> str:
     a\_b \*c\* \<i\>
     """
     return re.sub(r"([\\`*_\[\]<>&~#|])", r"\\\1", text)
+
+
+def lines(sentences: Iterable[str]) -> str:
+    """Put each sentence on a line of its own, in the App's Markdown.
+
+    Examples
+    --------
+    >>> lines(["One.", "Two."]).splitlines()
+    ['One.  ', 'Two.']
+    """
+    return "  \n".join(map(plain, sentences))
 
 
 def number(value: float) -> str:
@@ -65,10 +83,23 @@ def number(value: float) -> str:
     return f"{value:.4g}" if abs(value) >= 0.001 else f"{value:.2e}"
 
 
+def size_columns(report: SplitReport) -> dict[str, str]:
+    """Choose the columns of `size_table`; groups and kept samples take the room of the shares in a narrow panel."""
+    columns = {"subset": "Subset", "samples": "Samples", "share": "Share", "asked": "Asked for"}
+    further = {}
+    if report.effects is not None and report.effects.groups is not None:
+        further["groups"] = "Groups"
+    if report.effects is not None and any(report.effects.locked):
+        further["kept"] = "Kept"
+    if further:
+        del columns["share"]
+    return columns | further
+
+
 def size_table(report: SplitReport) -> Rows:
-    """List the subsets with their sizes and shares."""
+    """List the subsets with their sizes and shares, their groups and what was kept in them."""
     total = sum(report.sizes)
-    return [
+    rows = [
         {
             "subset": name,
             "samples": f"{size:,}",
@@ -77,20 +108,61 @@ def size_table(report: SplitReport) -> Rows:
         }
         for name, size, target in zip(report.names, report.sizes, report.target_sizes, strict=True)
     ]
+    columns = size_columns(report)
+    if report.effects is not None:
+        for at, row in enumerate(rows):
+            if "groups" in columns and report.effects.groups is not None:
+                row["groups"] = f"{report.effects.groups.per_subset[at]:,}"
+            if "kept" in columns:
+                row["kept"] = f"{report.effects.locked[at]:,}"
+    return rows
 
 
 def measure_table(report: SplitReport, applied: SplitReport | None = None) -> Rows:
     """List the measures beside a random split's and what is possible; `applied` adds a column."""
     rows = []
-    others = applied.measure_rows() if applied is not None else report.measure_rows()
-    for (name, meaning, value, random, floor), other in zip(report.measure_rows(), others, strict=True):
-        row = {"measure": f"{name}: {meaning}", "split": number(value)}
+    others = _measures(applied if applied is not None else report)
+    for (name, value, random, floor), other in zip(_measures(report), others, strict=True):
+        row = {"measure": name, "split": number(value)}
         if applied is not None:
-            row["applied"] = number(other[2])
+            row["applied"] = number(other[1])
         row["random"] = number(random)
         row["floor"] = "" if floor is None else number(floor)
         rows.append(row)
     return rows
+
+
+def _measures(report: SplitReport) -> list[tuple[str, float, float, float | None]]:
+    """List (name, this split, random, floor or None), the further fields last."""
+    rows = [
+        (f"{name}: {meaning}", value, random, floor) for name, meaning, value, random, floor in report.measure_rows()
+    ]
+    if report.front is not None and "strata" in report.front.objective_names:
+        at = report.front.objective_names.index("strata")
+        value, random = report.front.values[report.front.chosen, at], report.front.reference[at]
+        rows.append(("Strata: further fields", float(value), float(random), None))
+    return rows
+
+
+def strata_table(report: SplitReport) -> Rows:
+    """List the values of further fields, first those of which most would have to move to have their exact share."""
+    if report.effects is None:
+        return []
+    found = []
+    for name, table in report.effects.strata:
+        order = zip(misplaced(table.counts, table.sizes).tolist(), table.deviation.tolist(), strict=True)
+        found += [
+            (to_move, off, {"field": name, "category": category, "per_subset": " / ".join(map(str, counts))})
+            for (to_move, off), category, counts in zip(order, table.names, table.counts.tolist(), strict=True)
+            if sum(counts)
+        ]
+    found.sort(key=lambda row: (-row[0], -row[1]))
+    return [{**row, "off": f"{100 * off:.1f} %"} for _, off, row in found[:_STRATA_SHOWN]]
+
+
+def strata_columns(report: SplitReport) -> dict[str, str]:
+    """Name the columns of `strata_table`."""
+    return {"field": "Field", "category": "Value", "per_subset": " / ".join(report.names), "off": "Off by"}
 
 
 def missing_table(report: SplitReport) -> Rows:
@@ -114,6 +186,11 @@ def worst_table(report: SplitReport, limit: int = 8) -> Rows:
     ]
 
 
+def in_words(report: SplitReport) -> tuple[str, ...]:
+    """Return the summary without the notes, which are shown apart."""
+    return report.summary[: len(report.summary) - len(report.notes)]
+
+
 def split_result(split: Split, *, key: str, label_fields: Sequence[str], field: str | None) -> dict[str, Any]:
     """Return the result of a run: numbers for callers and records, rows for the output."""
     report = split.report()
@@ -126,9 +203,14 @@ def split_result(split: Split, *, key: str, label_fields: Sequence[str], field: 
         "measures": whole["measures"],
         "random": whole["random"],
         "floor": whole["floor"],
-        "summary": " ".join(report.summary),
+        "constraints": whole["constraints"],
+        "summary": list(in_words(report)),
+        "notes": list(report.notes),
+        "size_columns": size_columns(report),
         "size_rows": size_table(report),
         "measure_rows": measure_table(report),
+        "strata_columns": strata_columns(report),
+        "strata_rows": strata_table(report),
         "missing_rows": missing_table(report),
         "missing_count": len(report.missing_labels()),
     }
@@ -138,8 +220,9 @@ def split_output(result: Mapping[str, Any]) -> Any:
     """Build the schema that shows a result."""
     outputs = types.Object()
     where = f"the field {result['field']}" if result.get("field") else "sample tags"
-    outputs.view("done", types.Notice(label=plain(f"Written as {where}. {result.get('summary', '')}")))
-    add_table(outputs, "size_rows", "Sizes", SIZE_COLUMNS)
+    outputs.view("done", types.Notice(label=lines([f"Written as {where}.", *(result.get("summary") or ())])))
+    add_notes(outputs, result.get("notes") or ())
+    add_table(outputs, "size_rows", "Sizes", result.get("size_columns") or {})
     columns = {
         "measure": "Measure",
         "split": "This split",
@@ -147,6 +230,8 @@ def split_output(result: Mapping[str, Any]) -> Any:
         "floor": "Best possible",
     }
     add_table(outputs, "measure_rows", "How alike the subsets are (smaller is better)", columns)
+    if result.get("strata_rows"):
+        add_table(outputs, "strata_rows", "Further fields, furthest from their share", result["strata_columns"])
     if result.get("missing_rows"):
         title = f"Labels missing in some subset ({result.get('missing_count')})"
         add_table(outputs, "missing_rows", title, MISSING_COLUMNS)
@@ -166,6 +251,12 @@ def message_output(title: str, message: str, *, error: bool = False) -> Any:
     outputs = types.Object()
     outputs.view("message", types.Error(label=plain(message)) if error else types.Notice(label=plain(message)))
     return types.Property(outputs, view=types.View(label=title))
+
+
+def add_notes(outputs: Any, notes: Sequence[str]) -> None:
+    """Show what went otherwise than asked."""
+    if notes:
+        outputs.view("notes", types.Warning(label=lines(note[:1].upper() + note[1:] for note in notes)))
 
 
 def add_table(outputs: Any, name: str, title: str, columns: Mapping[str, str]) -> None:

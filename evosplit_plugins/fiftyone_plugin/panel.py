@@ -16,13 +16,18 @@ from evosplit_plugins.fiftyone_plugin.operators import ICON, PLUGIN, run_label
 from evosplit_plugins.fiftyone_plugin.output import (
     MISSING_COLUMNS,
     PANEL,
-    SIZE_COLUMNS,
     Rows,
+    add_notes,
     add_table,
+    in_words,
+    lines,
     measure_table,
     missing_table,
     plain,
+    size_columns,
     size_table,
+    strata_columns,
+    strata_table,
     worst_table,
 )
 
@@ -125,13 +130,18 @@ class EvoSplitPanel(foo.Panel):  # type: ignore[misc]  # fiftyone is untyped
             return
         selected = self._selected(ctx, run)
         report = _report(ctx.dataset, run, selected)
-        panel.view("summary", types.Notice(label=plain(" ".join(report.summary))))
-        _table(ctx, panel, "sizes", "Sizes", size_table(report), SIZE_COLUMNS)
+        panel.view("summary", types.Notice(label=lines(in_words(report))))
+        add_notes(panel, report.notes)
+        _table(ctx, panel, "sizes", "Sizes", size_table(report), size_columns(report))
         self._render_labels(ctx, panel, report)
         if split.front is not None:
             self._render_front(ctx, panel, run, split.front, selected, report)
         columns = {"label": "Label", "samples": "Samples", "per_subset": " / ".join(split.names), "off": "Off by"}
         _table(ctx, panel, "worst", "Furthest from their share", worst_table(report), columns)
+        further = strata_table(report)
+        if further:
+            title = "Further fields, furthest from their share"
+            _table(ctx, panel, "strata", title, further, strata_columns(report))
         missing = missing_table(report)
         if missing:
             _table(ctx, panel, "missing", "Missing in some subset", missing, MISSING_COLUMNS)

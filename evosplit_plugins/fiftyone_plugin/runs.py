@@ -14,11 +14,13 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from evosplit import EvoSplitError, LabelCounts, ParetoFront, Split, __version__
+from evosplit.constraints import Constraints, GroupIndex, Stratum
 
 __all__ = ["SplitRun", "delete_run", "load_run", "run_keys", "save_run", "written_tags"]
 
 METHOD = "evosplit"
 _PREFIX = "evosplit_"
+_CSR_PARTS = ("data", "indices", "indptr")  # in the order in which scipy takes them
 
 
 @dataclass(frozen=True)
@@ -149,13 +151,9 @@ def pack_split(split: Split) -> dict[str, Any]:
             "assignments": _pack(split.front.assignments),
         }
     if split.counts is not None:
-        matrix = split.counts.matrix
-        packed["counts"] = {
-            "labels": list(split.counts.labels),
-            "indptr": _pack(matrix.indptr),
-            "indices": _pack(matrix.indices),
-            "data": _pack(matrix.data),
-        }
+        packed["counts"] = _pack_counts(split.counts)
+    if split.constraints is not None:
+        packed["constraints"] = {**_pack_constraints(split.constraints), "best_ed": split.best_ed}
     return packed
 
 
@@ -172,11 +170,45 @@ def unpack_split(packed: Mapping[str, Any]) -> Split:
         )
         split = replace(split, front=found, chosen=packed["chosen"])
     if counts is not None:
-        arrays = tuple(_unpack(counts[name]) for name in ("data", "indices", "indptr"))
-        shape = (len(split.sample_ids), len(counts["labels"]))
-        matrix = sp.csr_array(arrays, shape=shape)
-        split = replace(split, counts=LabelCounts(matrix, ids=split.sample_ids, labels=counts["labels"]))
+        split = replace(split, counts=_unpack_counts(counts, split.sample_ids))
+    asked = packed.get("constraints")
+    if asked is not None:
+        constraints = _unpack_constraints(asked, split.sample_ids)
+        split = replace(split, constraints=constraints, best_ed=asked["best_ed"])
     return split
+
+
+def _pack_constraints(constraints: Constraints) -> dict[str, Any]:
+    groups = constraints.groups
+    return {
+        "groups": None if groups is None else {"names": list(groups.names), "codes": _pack(groups.code_of_sample)},
+        "locked": _pack(constraints.locked),
+        "strata": [{"name": stratum.name, "counts": _pack_counts(stratum.counts)} for stratum in constraints.strata],
+        "min_per_label": constraints.min_per_label,
+        "label_weights": dict(constraints.label_weights),
+    }
+
+
+def _unpack_constraints(packed: Mapping[str, Any], ids: npt.NDArray[Any]) -> Constraints:
+    groups = packed["groups"]
+    return Constraints(
+        groups=None if groups is None else GroupIndex(tuple(groups["names"]), _unpack(groups["codes"])),
+        locked=_unpack(packed["locked"]),
+        strata=tuple(Stratum(each["name"], _unpack_counts(each["counts"], ids)) for each in packed["strata"]),
+        min_per_label=packed["min_per_label"],
+        label_weights=packed["label_weights"],
+    )
+
+
+def _pack_counts(counts: LabelCounts) -> dict[str, Any]:
+    parts = {name: _pack(getattr(counts.matrix, name)) for name in _CSR_PARTS}
+    return {"labels": list(counts.labels), **parts}
+
+
+def _unpack_counts(packed: Mapping[str, Any], ids: npt.NDArray[Any]) -> LabelCounts:
+    arrays = tuple(_unpack(packed[name]) for name in _CSR_PARTS)
+    matrix = sp.csr_array(arrays, shape=(len(ids), len(packed["labels"])))
+    return LabelCounts(matrix, ids=ids, labels=packed["labels"])
 
 
 def _pack(array: npt.NDArray[Any]) -> dict[str, Any]:

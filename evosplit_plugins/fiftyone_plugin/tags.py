@@ -106,21 +106,27 @@ def snapshot(dataset: Any, units: Collection[str], place: Place) -> Snapshot:
     return Snapshot(members, before)
 
 
-def subset_of_units(snap: Snapshot, names: Sequence[str], place: Place) -> dict[str, str]:
+def subset_of_units(dataset: Any, snap: Snapshot, names: Sequence[str]) -> dict[str, str]:
     """Find the units that already are in one of the subsets; a unit in two of them is an error."""
     known = set(names)
     found: dict[str, str] = {}
+    torn: dict[str, set[str]] = {}
     for unit, samples in snap.samples.items():
         carried: set[str] = set()
         for sample in samples:
             value = snap.before.get(sample, ())
             carried.update(known.intersection((value,) if isinstance(value, str) else value))
         if len(carried) > 1:
-            raise EvoSplitError(
-                f"{unit!r} is already in {' and '.join(sorted(carried))}, so it cannot be kept; "
-                "remove all but one, or replace the earlier split"
-            )
+            torn[unit] = carried
         found.update((unit, name) for name in carried)
+    if torn:
+        first, carried = next(iter(torn.items()))
+        file = flattened(dataset)[snap.samples[first][0]].filepath
+        others = f", and {len(torn) - 1} more are in two subsets" if len(torn) > 1 else ""
+        raise EvoSplitError(
+            f"{first!r} ({file}) is already in {' and '.join(sorted(carried))}{others}, so it cannot be kept; "
+            "remove all but one, or replace the earlier split"
+        )
     return found
 
 

@@ -95,10 +95,8 @@ def count_columns(table: Any, places: Sequence[Leaf], rows: IntArray | None, how
     _check_options_used(places, how)
     if len(places) == 1:
         matrix, labels = _count(table.column(places[0].column), places[0], rows, how)
-        # Summed in CSR, which sorts each row alone, and in the type that LabelCounts sums in: any other way
-        # sorts all entries together, which takes longer than everything else here.
-        matrix.sum_duplicates()
-        return matrix.astype(np.int64), labels
+        matrix.sum_duplicates()  # in place, in 32 bits, which LabelCounts then takes as it is
+        return matrix, labels
     matrices: list[sp.csr_array] = []
     labels = []
     zero_or_one: list[Leaf] = []

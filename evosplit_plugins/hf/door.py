@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 from datasets import Dataset, DatasetDict, IterableDataset, IterableDatasetDict
 
 import evosplit
 from evosplit import EvoSplitError, LabelCounts, Split
 from evosplit_plugins.hf.columns import HowToCount, count_columns
+from evosplit_plugins.hf.conditions import Values, as_names, group_values, locked_ids, stratum_values
 from evosplit_plugins.hf.schema import Leaf, find_leaf, guess_leaf, leaves
-from evosplit_plugins.hf.source import Subset, check_key, is_stream, merged, places_of, read_ids, read_rows
+from evosplit_plugins.hf.source import Rows, Subset, check_key, is_stream, merged, places_of, read_ids, read_rows
 
 __all__ = ["DEFAULT_NAMES", "apply_split", "audit", "evosplit_hf", "read_counts"]
 
@@ -45,8 +47,7 @@ def read_counts(
     >>> counts.labels, counts.matrix.toarray().tolist()
     (('cat', 'dog'), [[2, 1], [0, 0], [0, 0]])
     """
-    counts, _ = _read(merged(ds), label_column, key, HowToCount(multi_hot, threshold, delimiter))
-    return counts
+    return _read(merged(ds), label_column, key, HowToCount(multi_hot, threshold, delimiter)).counts
 
 
 def evosplit_hf(
@@ -59,6 +60,12 @@ def evosplit_hf(
     multi_hot: bool | None = None,
     threshold: float | None = None,
     delimiter: str | None = None,
+    group_column: str | None = None,
+    lock: str | Sequence[str] | None = None,
+    locked: Mapping[str, Any] | None = None,
+    stratify_columns: str | Sequence[str] | None = None,
+    min_per_label: int = 1,
+    label_weights: Mapping[str, float] | None = None,
     seed: int = 0,
     keep_in_memory: bool = False,
     return_split: bool = False,
@@ -100,6 +107,19 @@ def evosplit_hf(
         label.
     delimiter
         For strings that hold several labels: what stands between them. Spaces around labels are dropped.
+    group_column
+        Rows with the same integer or string in this column (dotted as above) stay together, such as the
+        frames of a video. A row without it is on its own.
+    lock
+        For a `DatasetDict`: the names of splits whose rows stay where they are, such as `["test"]`. The others
+        are placed so that the whole comes out balanced.
+    locked
+        The same by rows: `{"test": row numbers}`; with `key` its ids, or a `Dataset` with that column.
+    stratify_columns
+        What to balance beside the labels: one column or several (dotted as above) of strings, booleans,
+        numbers or ClassLabel, or of lists of them.
+    min_per_label, label_weights
+        As in `evosplit.split`.
     seed
         Same seed, same rows, same fingerprints, in every process: a later `.map` finds its cache.
     keep_in_memory
@@ -126,9 +146,19 @@ def evosplit_hf(
     """
     how = HowToCount(multi_hot, threshold, delimiter)
     wanted = _wanted(ratios, folds)
-    ds = merged(ds)
-    counts, places = _read(ds, label_column, key, how)
+    strata = as_names(stratify_columns, "stratify_columns")
+    given, ds = ds, merged(ds)
+    read = _read(ds, label_column, key, how, [*strata, *([] if group_column is None else [group_column])])
+    counts, places = read.counts, read.places
+    groups = None if group_column is None else read.in_order(group_values(read.rows, read.leaf(group_column)))
+    names = list(wanted) if isinstance(wanted, Mapping) else _fold_names(folds)
+    held = locked_ids(given, counts.ids, names, key, lock, locked)
     options: dict[str, Any] = {
+        "groups": groups,
+        "locked": held or None,
+        "strata": {path: read.in_order(stratum_values(read.rows, read.leaf(path))) for path in strata} or None,
+        "min_per_label": min_per_label,
+        "label_weights": label_weights,
         "method": method,
         "objectives": objectives,
         "cover": cover,
@@ -140,9 +170,21 @@ def evosplit_hf(
         "on_progress": on_progress,
     }
     split = evosplit.split(counts, wanted, **options) if folds is None else evosplit.kfold(counts, folds, **options)
-    settings = {**split.settings, **_provenance(places, key, how)}
-    notes = split.notes if label_column is not None else (*split.notes, _found_note(places[0]))
-    split = replace(split, settings=settings, notes=notes)
+    asked = {"group_column": group_column, "lock": as_names(lock, "lock", "split"), "stratify_columns": strata}
+    settings = {
+        **split.settings,
+        **_provenance(places, key, how),
+        **{name: value for name, value in asked.items() if value},
+    }
+    notes = list(split.notes)
+    alone = 0 if not isinstance(groups, list) else groups.count(None)
+    if alone:
+        notes.append(
+            f"{alone} {'row has' if alone == 1 else 'rows have'} no {group_column!r}, so each is a group of its own."
+        )
+    if label_column is None:
+        notes.append(_found_note(places[0]))
+    split = replace(split, settings=settings, notes=tuple(notes))
     result = _divided(ds, split, key, folds is not None, keep_in_memory)
     return (result, split) if return_split else result
 
@@ -210,16 +252,16 @@ def audit(
     if not isinstance(ds, DatasetDict) or len(ds) < 2:
         raise EvoSplitError("an audit compares splits; pass a DatasetDict with two or more, such as train and test")
     how = HowToCount(multi_hot, threshold, delimiter)
-    counts, places = _read(merged(ds), label_column, None, how)
+    read = _read(merged(ds), label_column, None, how)
     sizes = tuple(len(part) for part in ds.values())
     return Split(
         names=tuple(ds),
         assignment=np.repeat(np.arange(len(ds)), sizes),
-        sample_ids=counts.ids,
+        sample_ids=read.counts.ids,
         target_sizes=sizes,
-        settings={"method": "as found", **_provenance(places, None, how)},
-        notes=() if label_column is not None else (_found_note(places[0]),),
-        counts=counts,
+        settings={"method": "as found", **_provenance(read.places, None, how)},
+        notes=() if label_column is not None else (_found_note(read.places[0]),),
+        counts=read.counts,
     )
 
 
@@ -253,6 +295,11 @@ def _wanted(ratios: Any, folds: int | None) -> Any:
     return ratios
 
 
+def _fold_names(folds: Any) -> list[str]:
+    """Name the folds as `evosplit.kfold` does; what is no number is left for it to refuse."""
+    return [f"fold{fold}" for fold in range(folds)] if isinstance(folds, int) else []
+
+
 def _check_names(names: Iterable[Any]) -> None:
     for name in names:
         if not isinstance(name, str) or not _SPLIT_NAME.fullmatch(name):
@@ -262,33 +309,74 @@ def _check_names(names: Iterable[Any]) -> None:
             )
 
 
+@dataclass(frozen=True)
+class _Read:
+    """What was read of a data set.
+
+    Attributes
+    ----------
+    counts
+        The labels of its rows; those of a stream are in the order of their ids.
+    places
+        The leaves that hold the labels.
+    everywhere
+        All leaves.
+    rows
+        The columns.
+    order
+        For a stream the position of each row of `counts` in `rows`, else None.
+    """
+
+    counts: LabelCounts
+    places: list[Leaf]
+    everywhere: list[Leaf]
+    rows: Rows
+    order: npt.NDArray[np.int64] | None
+
+    def leaf(self, path: str) -> Leaf:
+        """Find the leaf that a user named."""
+        return find_leaf(path, self.everywhere)
+
+    def in_order(self, values: Values | LabelCounts) -> Any:
+        """Bring what was read of `rows` into the order of `counts`."""
+        if self.order is None:
+            return values
+        if isinstance(values, LabelCounts):
+            return LabelCounts(values.matrix[self.order], labels=values.labels)
+        return [values[row] for row in self.order.tolist()]
+
+
 def _read(
-    ds: Any, label_column: str | Sequence[str] | None, key: str | None, how: HowToCount
-) -> tuple[LabelCounts, list[Leaf]]:
-    """Count the labels; also give the places that hold them."""
+    ds: Any,
+    label_column: str | Sequence[str] | None,
+    key: str | None,
+    how: HowToCount,
+    further: Sequence[str] = (),
+) -> _Read:
+    """Count the labels, and read `further` columns with them."""
     if is_stream(ds):
         key = _needed_key(key)
     everywhere = places_of(ds)
     if label_column is None:
         places = [guess_leaf(everywhere, how.fits)]
     else:
-        paths = [label_column] if isinstance(label_column, str) else list(label_column)
-        if not paths or len(set(paths)) != len(paths):
-            raise EvoSplitError(f"label_column is {label_column!r}; name at least one column, and each once")
+        paths = as_names(label_column, "label_column")
         places = [find_leaf(path, everywhere) for path in paths]
     if key is not None:
         check_key(key, everywhere)
-    rows = read_rows(ds, [leaf.column for leaf in places] + ([] if key is None else [key]))
+    columns = {leaf.column for leaf in (*places, *(find_leaf(path, everywhere) for path in further))}
+    rows = read_rows(ds, columns if key is None else {*columns, key})
     if is_stream(ds) and ds.features is None:
         # The first rows may have shown less of the types than all rows do.
-        known = leaves(rows.table.schema, None)
-        places = [find_leaf(leaf.path, known) for leaf in places]
+        everywhere = leaves(rows.table.schema, None)
+        places = [find_leaf(leaf.path, everywhere) for leaf in places]
     matrix, labels = count_columns(rows.table, places, rows.rows, how)
     ids = None if key is None else read_ids(rows, key)
+    order = None
     if is_stream(ds) and ids is not None:
         order = np.argsort(ids)  # so that a shuffled stream gives the same split
         matrix, ids = matrix[order], ids[order]
-    return LabelCounts(matrix, ids=ids, labels=labels), places
+    return _Read(LabelCounts(matrix, ids=ids, labels=labels), places, everywhere, rows, order)
 
 
 def _needed_key(key: str | None) -> str:
@@ -306,7 +394,8 @@ def _aligned(ds: Any, split: Split, key: str | None) -> Split:
     if key is not None:
         check_key(key, places_of(ds))
         ids = read_ids(read_rows(ds, [key]), key)
-        return replace(split, assignment=split.assign(ids), sample_ids=ids, front=None, counts=None)
+        assignment = split.assign(ids)
+        return replace(split, assignment=assignment, sample_ids=ids, front=None, counts=None, constraints=None)
     known = split.sample_ids
     if known.dtype.kind not in "iu" or not np.array_equal(np.sort(known), np.arange(len(known))):
         raise EvoSplitError(
@@ -323,6 +412,7 @@ def _aligned(ds: Any, split: Split, key: str | None) -> Split:
         sample_ids=np.sort(known),
         front=None,
         counts=None,
+        constraints=None,
     )
 
 

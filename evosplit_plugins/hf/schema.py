@@ -128,9 +128,7 @@ def find_leaf(path: str, places: Sequence[Leaf]) -> Leaf:
             return leaf
     inside = [leaf for leaf in places if leaf.path.startswith(f"{path}.")]
     if inside:
-        raise EvoSplitError(
-            f"column {path!r} has several fields; name the one that holds the labels: {_listed(inside)}"
-        )
+        raise EvoSplitError(f"column {path!r} has several fields; name the one that you mean: {_listed(inside)}")
     close = difflib.get_close_matches(path, [leaf.path for leaf in places], n=1)
     hint = f" (did you mean {close[0]!r}?)" if close else ""
     raise EvoSplitError(f"the data set has no column {path!r}{hint}; it has: {_listed(places)}")

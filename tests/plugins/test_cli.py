@@ -20,7 +20,7 @@ import pytest
 from coco_files import captions, command, command_line, elements, instances, tree, write
 
 from evosplit import EvoSplitError
-from evosplit_plugins.cli import main
+from evosplit_plugins.cli import build_parser, main
 from evosplit_plugins.cli.common import progress, ratios_from, split_options
 
 NAMES = {2: ("train", "val"), 3: ("train", "val", "test")}
@@ -43,8 +43,6 @@ def refused(ran: subprocess.CompletedProcess[str]) -> str:
 
 def parsed(*arguments: str) -> argparse.Namespace:
     """Parse the flags of `coco split`."""
-    from evosplit_plugins.cli import build_parser
-
     return build_parser().parse_args(["coco", "split", "a.json", "-o", "out", *arguments])
 
 
@@ -103,6 +101,24 @@ def test_flags_become_keywords_of_the_engine():
         "seed": 7,
     }
     assert split_options(parsed("--pick", "ld"))["pick"] == "ld"
+    weighted = split_options(parsed("--min-per-label", "3", "--label-weight", "a=b=2.5", "--label-weight", "c=1"))
+    assert weighted["min_per_label"] == 3
+    assert weighted["label_weights"] == {"a=b": 2.5, "c": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("entries", "message"),
+    [
+        (("rare",), "--label-weight rare names no label; write for example --label-weight rare=5"),
+        (("=5",), "--label-weight =5 names no label"),
+        (("a=1", "a=2"), "--label-weight a=2 names the label 'a' a second time"),
+        (("a=much",), "'much' in --label-weight a=much is not a number"),
+    ],
+)
+def test_weights_that_make_no_sense_are_refused(entries, message):
+    """Each mistake in a weight is named, with what to write instead."""
+    with pytest.raises(EvoSplitError, match=re.escape(message)):
+        split_options(parsed(*(word for entry in entries for word in ("--label-weight", entry))))
 
 
 # Running
@@ -219,11 +235,11 @@ def test_apply_and_audit(source, tmp_path):
     machine = command("coco", "apply", tmp_path / "out" / "split.json", told, "-o", tmp_path / "c", "--json")
     assert json.loads(machine.stdout)["sizes"] == {"train": 24, "val": 8, "test": 8}
     files = [tmp_path / "out" / "annotations" / f"instances_{name}.json" for name in ("train", "val", "test")]
-    audited = json.loads(command("coco", "audit", *files, "--json").stdout)
+    audited = json.loads(command("coco", "audit", *files, "--no-compare", "--json").stdout)
     assert audited["sizes"] == {"train": 24, "val": 8, "test": 8}
     assert audited["measures"]["ld"] > 0
     assert audited["random"]["ld"] > 0
-    assert "floor" in command("coco", "audit", *files).stdout
+    assert "floor" in command("coco", "audit", *files, "--no-compare").stdout
 
 
 def test_many_subsets_still_fit(source, tmp_path):
@@ -320,10 +336,104 @@ def test_main_can_be_called(source, tmp_path, capsys):
 
 
 def test_version_and_help_are_there():
-    """`--version` tells the installed version, `--help` lists the doors."""
+    """`--version` tells the installed version, `--help` lists the doors and the exit codes."""
     assert command("--version").stdout == f"evosplit {version('evosplit-plugins')}\n"
     told = command("--help").stdout
-    assert all(name in told for name in ("coco", "hf", "fiftyone", "demo"))
+    assert all(name in told for name in ("coco", "hf", "fiftyone", "audit", "demo"))
+    codes = told[told.index("exit codes:") :]
+    assert re.findall(r"^  (\d+) ", codes, re.MULTILINE) == ["0", "1", "2", "130"]
+
+
+def leaves(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
+    """Give the parsers of all commands, by what is typed for them."""
+    found = {}
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for child in action.choices.values():
+                found |= leaves(child)
+    return found or {parser.prog.removeprefix("evosplit "): parser}
+
+
+def parsers(parser: argparse.ArgumentParser) -> list[argparse.ArgumentParser]:
+    """Give a parser and all below it."""
+    below = [
+        child
+        for action in parser._actions
+        if isinstance(action, argparse._SubParsersAction)
+        for child in action.choices.values()
+    ]
+    return [parser, *(found for child in below for found in parsers(child))]
+
+
+@pytest.mark.parametrize("columns", ["80", "120"])
+def test_every_help_fits_the_terminal(monkeypatch, columns):
+    """No line of any help is longer than the terminal is wide, and every flag is explained."""
+    monkeypatch.setenv("COLUMNS", columns)
+    for parser in parsers(build_parser()):
+        told = parser.format_help()
+        assert max(map(len, told.splitlines())) <= int(columns), parser.prog
+        assert all(action.help for action in parser._actions if action.option_strings), parser.prog
+
+
+OTHER_NOUN = {"--images"}  # where the pictures go, or how many to draw
+SHARED_HELP = (
+    *("--subset", "--ratios", "--folds", "--effort", "--method", "--pick", "--no-cover", "--min-per-label"),
+    *("--label-weight", "--time-limit", "--jobs", "--quiet", "--json", "--debug", "--report"),
+)
+
+
+def test_the_same_flag_means_the_same_at_every_door():
+    """A flag that several commands know stores the same type under the same name with the same default."""
+    seen: dict[str, dict[str, argparse.Action]] = {}
+    meanings: dict[str, set[tuple[object, ...]]] = {}
+    defaults: dict[str, set[object]] = {}
+    for name, parser in leaves(build_parser()).items():
+        default = {action.dest: action.default or None for action in reversed(parser._actions)}
+        for action in parser._actions:
+            for flag in action.option_strings:
+                seen.setdefault(flag, {})[name] = action
+                meanings.setdefault(flag, set()).add((action.dest, type(action), action.type, action.nargs))
+                defaults.setdefault(flag, set()).add(default[action.dest])
+    for door in ("coco split", "hf split", "fiftyone split"):
+        assert set(SHARED_HELP) <= {flag for flag, commands in seen.items() if door in commands}
+    for flag in set(seen) - OTHER_NOUN:
+        assert len(meanings[flag]) == 1, (flag, meanings[flag])
+        assert len(defaults[flag] - {Path("demo/data")}) <= 1, (flag, defaults[flag])  # where demos draw
+    for flag in SHARED_HELP:
+        assert len({action.help for action in seen[flag].values()}) == 1, flag
+
+
+def on_terminal(*words: object, stream: str = "stdout", code: int = 0, **environment: str) -> str:
+    """Run a command with a terminal for one of its streams, and give what it drew there."""
+    parent, child = pty.openpty()
+    known = ("NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE")
+    settings = {name: value for name, value in os.environ.items() if name not in known}
+    settings |= {"TERM": "xterm-256color", "COLUMNS": "80", **environment}
+    streams = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, stream: child}
+    with subprocess.Popen(command_line(*words), env=settings, **streams) as ran:
+        os.close(child)
+        drawn = b""
+        while True:
+            try:
+                piece = os.read(parent, 65536)
+            except OSError:  # the other end is closed
+                break
+            if not piece:
+                break
+            drawn += piece
+        assert ran.wait(60) == code
+    os.close(parent)
+    return drawn.decode()
+
+
+def test_colours_are_for_terminals_that_want_them(tmp_path):
+    """A leak is red on a terminal; not with NO_COLOR, and a pipe gets no escape at all."""
+    path = write(tmp_path / "splits.csv", "id,subset,labels\na,train,cat\na,val,cat\nb,val,dog\n")
+    colour = re.compile(r"\x1b\[[0-9;]*3[0-7]m")
+    flags = ("audit", path, "--no-compare")
+    assert colour.search(on_terminal(*flags, code=1))
+    assert not colour.search(on_terminal(*flags, code=1, NO_COLOR="1"))
+    assert "\x1b" not in command(*flags).stdout
 
 
 # What goes wrong in the middle
@@ -374,30 +484,12 @@ def test_a_disk_that_takes_no_more_leaves_the_output_as_it_was(source, tmp_path)
 
 def test_progress_is_drawn_on_a_terminal_only(source, tmp_path):
     """On a terminal there is a bar each for reading, search and writing; elsewhere, and if quiet, none."""
-
-    def on_terminal(*flags: str) -> str:
-        parent, child = pty.openpty()
-        line = command_line("coco", "split", source, "-o", tmp_path / "out", *THREE, "--overwrite", *flags)
-        with subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=child) as ran:
-            os.close(child)
-            drawn = b""
-            while True:
-                try:
-                    piece = os.read(parent, 65536)
-                except OSError:  # the other end is closed
-                    break
-                if not piece:
-                    break
-                drawn += piece
-            assert ran.wait(60) == 0
-        os.close(parent)
-        return drawn.decode()
-
-    drawn = on_terminal("--effort", "fast")
+    flags = ("coco", "split", source, "-o", tmp_path / "out", *THREE, "--overwrite", "--effort", "fast")
+    drawn = on_terminal(*flags, stream="stderr")
     assert "Reading a.json" in drawn
     assert "Written" in drawn
     assert drawn.count("100%") >= 3
-    assert on_terminal("--effort", "fast", "--quiet") == ""
+    assert on_terminal(*flags, "--quiet", stream="stderr") == ""
 
 
 def test_progress_off_a_terminal_is_silent(capsys):

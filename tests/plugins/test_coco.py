@@ -656,6 +656,8 @@ def test_audit_needs_two_files(tmp_path):
     [
         ({"ratios": None}, "give ratios"),
         ({"folds": 5}, "give ratios"),
+        ({"ratios": None, "folds": 1}, "folds is 1; give an integer of at least 2"),
+        ({"ratios": None, "folds": 2.5}, "folds is 2.5; give an integer of at least 2"),
         ({"ratios": 0.8}, "ratios is 0.8"),
         ({"ratios": {"train": 0.8, "val": 0.3}}, "sum to 1.1"),
         ({"ratios": {"a/b": 0.5, "c": 0.5}}, "subset name 'a/b'"),
@@ -701,9 +703,10 @@ def test_progress_goes_from_nothing_to_all_three_times(tmp_path):
 
 
 def test_many_categories_give_an_answer(tmp_path):
-    """A hundred thousand categories, most of them never used, are read and written."""
+    """A hundred thousand categories, most of them never used, are read, split and written."""
     made = instances()
     made["categories"] += [{"id": 1000 + number, "name": f"class {number}"} for number in range(100_000)]
-    counts = read_counts(write(tmp_path / "a.json", made))
-    assert counts.n_labels == 100_005
-    assert counts.totals.sum() == len(made["annotations"])
+    split = evosplit_coco(write(tmp_path / "a.json", made), tmp_path / "out", RATIOS, effort="fast")
+    assert split.counts.n_labels == 100_005
+    assert split.counts.totals.sum() == len(made["annotations"])
+    assert split.sizes == (18, 6, 6)

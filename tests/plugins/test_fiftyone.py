@@ -297,7 +297,6 @@ class TestSplit:
         ("tags", "match"),
         [
             ([("train", 0, 1), ("test", 0, 1)], "is already in test and train"),
-            ([("test", 0, 9)], "'test' should hold 4 samples but 9 are kept"),
             ([("train", 0, 16), ("test", 16, 20)], "every sample is already in one of the subsets"),
         ],
     )

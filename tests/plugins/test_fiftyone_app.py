@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import numpy as np
 import pytest
-from fiftyone_samples import NAMES, boxes, split_with_front
+from fiftyone_samples import NAMES, boxes, scenes, split_with_front
 
 pytestmark = pytest.mark.browser
 
@@ -63,6 +63,18 @@ class App:
         form = self.see(self.page.locator(PROMPT))
         self.see(form.get_by_text("will be split"))
         return form
+
+    def choose(self, form, number, field):
+        """Choose a field in one of the form's lists, which close when the form is built anew."""
+        option = self.page.get_by_role("option", name=field, exact=True)
+        for _ in range(10):
+            form.locator("input[role=combobox]").nth(number).click()
+            try:
+                option.click(timeout=3_000)
+                break
+            except self.page_error():
+                self.page.wait_for_timeout(500)
+        self.see(form.get_by_role("button", name=field, exact=True))
 
     def execute(self):
         """Send the form off."""
@@ -224,6 +236,70 @@ def test_error_during_the_run(open_app, new_pictures):
         app.see(output.get_by_text(re.compile("is already in train and val, so it cannot be kept")))
         app.see(app.page.get_by_role("alert").get_by_text(re.compile("cannot be kept")))
     assert subset_tags(dataset) == {"train": 1, "val": 1}
+
+
+@pytest.fixture
+def scene_pictures(fiftyone, new_dataset, picture):
+    """Give 12 scenes of 4 real pictures with a similarity run, in which pairs of pictures are near duplicates."""
+    import fiftyone.brain as fob
+
+    samples = scenes(fiftyone)
+    for sample in samples:
+        sample.filepath = picture
+    dataset = new_dataset(samples)
+    rng = np.random.default_rng(0)
+    vectors = np.repeat(rng.normal(size=(24, 8)), 2, axis=0) + 0.01 * rng.normal(size=(48, 8))
+    fob.compute_similarity(dataset, embeddings=vectors, brain_key="similar", backend="sklearn")
+    dataset.persistent = True
+    return dataset
+
+
+def test_groups_and_strata(open_app, scene_pictures):
+    """Fields and a similarity run are chosen in the form, which counts the groups; the result tells what they did."""
+    dataset = scene_pictures
+    dataset.limit(4).tag_samples("test")
+    with open_app(dataset) as app:
+        form = app.open_form()
+        form.get_by_text("Do not look for them").click()
+        app.page.get_by_role("option", name="similar (similarity run)").click()
+        app.see(form.get_by_text("Distance up to"))
+        form.locator("input[type=number]").nth(3).fill("0.05")
+        app.see(form.get_by_text(re.compile(r"as near as whole groups allow \(24 groups, the largest of 2 samples\)")))
+        app.choose(form, 1, "scene")
+        app.see(form.get_by_text(re.compile(r"\(12 groups, the largest of 4 samples\)")))
+        app.choose(form, 2, "weather")
+        form.get_by_text("Keep what is already in a subset").click()
+        app.page.wait_for_timeout(1500)
+        output = app.execute()
+        app.see(output.get_by_text(re.compile("Groups: 12, all of them whole")))
+        for text in ("Groups", "Kept", "sun", "rain"):
+            app.see(output.get_by_text(text, exact=True))
+        app.button("Open the EvoSplit panel", output).click()
+        app.button("Done").click()
+        panel = app.page.locator(PANEL)
+        app.see(panel.get_by_text(re.compile("Groups: 12, all of them whole")))
+        app.see(panel.get_by_text("Further fields, furthest from their share"))
+        assert app.alerts == []
+    dataset.reload()
+    subset = {}
+    for scene, tags in zip(*dataset.values(["scene", "tags"]), strict=True):
+        subset.setdefault(scene, set()).update(tags)
+    assert all(len(tags) == 1 for tags in subset.values())
+    assert subset["scene 0"] == {"test"}
+
+
+def test_torn_group(open_app, scene_pictures):
+    """A scene whose pictures are kept in two subsets is named in the App, and nothing is changed."""
+    scene_pictures[:1].tag_samples("train")
+    scene_pictures[1:2].tag_samples("test")
+    with open_app(scene_pictures) as app:
+        form = app.open_form()
+        app.choose(form, 1, "scene")
+        form.get_by_text("Keep what is already in a subset").click()
+        app.page.wait_for_timeout(1500)
+        output = app.execute()
+        app.see(output.get_by_text(re.compile("locked into more than one subset.*scene 0")))
+    assert subset_tags(scene_pictures) == {"train": 1, "test": 1}
 
 
 def test_cancel(open_app, new_pictures):

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
+import numpy as np
 import pytest
-from fiftyone_samples import pictures
+from fiftyone_samples import pictures, scenes
 
 from evosplit_plugins.cli import main
 
@@ -74,6 +76,24 @@ def test_keep(dataset, run):
     assert set(kept) <= set(dataset.match_tags("test").values("id"))
 
 
+def test_constraints(fiftyone, new_dataset, run):
+    """Groups, near duplicates, strata, minima and weights are flags."""
+    import fiftyone.brain as fob
+
+    dataset = new_dataset(scenes(fiftyone))
+    vectors = np.repeat(np.eye(24), 2, axis=0)
+    fob.compute_similarity(dataset, embeddings=vectors, brain_key="similar", backend="sklearn")
+    flags = ["--ratios", "1:1", "--group-by", "scene", "--near-duplicates", "similar", "--duplicate-threshold", "0.1"]
+    flags += ["--stratify-by", "weather, area", "--min-per-label", "2", "--label-weight", "dog=3"]
+    report = run("split", dataset.name, *flags, *FAST)
+    assert report["sizes"] == {"train": 24, "test": 24} == tags(dataset)
+    assert report["constraints"]["groups"]["total"] == 12
+    assert report["constraints"]["groups"]["torn"] == 0
+    assert list(report["constraints"]["strata"]) == ["weather", "area"]
+    assert report["constraints"]["label_weights"] == {"dog": 3.0}
+    assert report["settings"]["near_duplicates"] == "similar"
+
+
 def test_saved_view(dataset, run):
     """A saved view is split by its name."""
     dataset.save_view("first", dataset.limit(20))
@@ -122,6 +142,11 @@ def test_demo(fiftyone, run, tmp_path, monkeypatch):
     report = run("demo", "-o", tmp_path / "demo", "--images", "30", "--no-app", "--json")
     dataset = fiftyone.load_dataset("evosplit-demo")
     assert tags(dataset) == report["sizes"] == {"train": 24, "val": 3, "test": 3}
+    clips = dataset.count_values("clip")
+    assert max(clips.values()) > 1
+    assert all(
+        Path(path).name.startswith(clip) for path, clip in zip(*dataset.values(["filepath", "clip"]), strict=True)
+    )
     assert (tmp_path / "demo" / "plugins" / "@evosplit" / "evosplit" / "fiftyone.yml").is_file()
     dataset.delete()
 
@@ -137,6 +162,9 @@ def test_demo(fiftyone, run, tmp_path, monkeypatch):
         (("split", "{}", "--ratios", "8:1:1", "--field", "gt"), "cannot hold subset names"),
         (("split", "{}", "--ratios", "8:1:1", "--manifest", "/no/such/dir/x.json"), "does not exist"),
         (("split", "{}", "--ratios", "8:1:1", "-l", "nope"), "'nope' is no label field"),
+        (("split", "{}", "--ratios", "8:1:1", "--group-by", "nope"), "'nope' is no field of dataset"),
+        (("split", "{}", "--ratios", "8:1:1", "--stratify-by", "tags"), "(ListField) cannot be balanced"),
+        (("split", "{}", "--ratios", "8:1:1", "--near-duplicates", "nope"), "neither a similarity run nor a field"),
         (("undo", "{}"), "no split by EvoSplit is recorded"),
         (("apply", "/no/split.json", "{}"), "cannot read the manifest"),
     ],

@@ -10,8 +10,9 @@ import threading
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
-from fiftyone_samples import NAMES, boxes, grouped, pictures, split_with_front
+from fiftyone_samples import NAMES, boxes, grouped, pictures, scenes, split_with_front
 from fiftyone_session import stop_process
 
 import evosplit
@@ -20,6 +21,17 @@ from evosplit import LabelCounts
 PLUGIN = "@evosplit/evosplit"
 PARAMS = {"effort": "fast"}
 PANEL = f"{PLUGIN}/evosplit_panel"
+EVERYTHING = {  # all constraints at once
+    "ratios": {"train": 0.5, "test": 0.5},
+    "existing": "keep",
+    "group_field": ["scene"],
+    "near_duplicates": "similar",
+    "duplicate_threshold": 0.05,
+    "strata_fields": ["weather", "area"],
+    "min_per_label": 2,
+    "label_weights": "dog: 3",
+    **PARAMS,
+}
 
 
 @pytest.fixture(scope="module")
@@ -34,6 +46,23 @@ def foo(fiftyone):
 def dataset(fiftyone, new_dataset):
     """Give a dataset of 40 pictures."""
     return new_dataset(pictures(fiftyone, 40))
+
+
+@pytest.fixture
+def scene_dataset(fiftyone, new_dataset):
+    """Give 12 scenes with 4 pictures each and a similarity run, in which the pictures of a scene are near."""
+    import fiftyone.brain as fob
+
+    dataset = new_dataset(scenes(fiftyone))
+    rng = np.random.default_rng(0)
+    vectors = np.repeat(rng.normal(size=(12, 8)), 4, axis=0) + 0.01 * rng.normal(size=(48, 8))
+    fob.compute_similarity(dataset, embeddings=vectors, brain_key="similar", backend="sklearn")
+    return dataset
+
+
+def choices(properties, name):
+    """Give the values that a dropdown offers."""
+    return [choice["value"] for choice in properties[name]["view"]["choices"]]
 
 
 def operator(foo, name):
@@ -202,6 +231,82 @@ class TestForm:
         assert len(asked) == 1
 
 
+class TestConstraintsInTheForm:
+    """What is kept together and what else is balanced."""
+
+    def test_fields_are_offered(self, foo, scene_dataset):
+        """Fields are offered for what they can do; box sizes where there are boxes, the folder by its name."""
+        properties = form(foo, scene_dataset)
+        assert choices(properties, "group_field") == ["filepath", "scene", "patient", "day", "shot", "weather"]
+        strata = choices(properties, "strata_fields")
+        assert strata[:4] == ["area", "scene", "patient", "day"]
+        assert {"night", "temperature", "metadata.width"} <= set(strata)
+        assert not {"gt", "filepath", "words"} & set(strata)
+        assert "area" not in choices(form(foo, scene_dataset, {"label_field": ["weather"]}), "strata_fields")
+
+    def test_near_duplicates_are_offered(self, foo, scene_dataset, dataset):
+        """Near duplicates are offered where a similarity run or a field tells them, a threshold for a run only."""
+        assert "duplicates" not in form(foo, dataset)
+        scene_dataset.set_values("original", [scene_dataset.first().id] * 2 + [None] * 46)
+        row = form(foo, scene_dataset)["duplicates"]["type"]["properties"]
+        assert choices(row, "near_duplicates") == ["_none", "similar", "original"]
+        assert "threshold_similar" not in row
+        for chosen, shows in (("similar", True), ("original", False)):
+            params = {"duplicates": {"near_duplicates": chosen, "threshold_similar": 0.1}}
+            properties = form(foo, scene_dataset, params)
+            assert ("threshold_similar" in properties["duplicates"]["type"]["properties"]) is shows
+            assert "request_error" not in properties
+
+    @pytest.mark.parametrize(
+        ("params", "groups"),
+        [
+            ({"group_field": ["scene"]}, "12 groups, the largest of 4 samples"),
+            ({"group_field": ["scene", "weather"]}, "1 group, the largest of 48 samples"),
+            ({"duplicates": {"near_duplicates": "similar", "threshold_similar": 0.05}}, "12 groups, the largest of 4"),
+            ({"duplicates": {"near_duplicates": "similar", "threshold_similar": 0}}, "no groups were found"),
+        ],
+    )
+    def test_groups_are_counted(self, foo, scene_dataset, params, groups):
+        """How many groups there will be is said before running."""
+        said = shown(form(foo, scene_dataset, params), "preview")
+        assert "train 38, val 5, test 5, as near as whole groups allow" in said
+        assert groups in said
+
+    def test_large_runs_wait(self, foo, scene_dataset, monkeypatch):
+        """A large similarity run is not compared while the user types."""
+        from evosplit_plugins.fiftyone_plugin import form as module
+
+        monkeypatch.setattr(module, "_COMPARED_AT_MOST", 47)
+        params = {"duplicates": {"near_duplicates": "similar"}}
+        assert "when it runs" in shown(form(foo, scene_dataset, params), "preview")
+
+    @pytest.mark.parametrize(
+        ("params", "match"),
+        [
+            ({"group_field": ["nope"]}, "'nope' is no field of dataset .*'scene'"),
+            ({"group_field": ["temperature"]}, r"\(FloatField\) cannot keep samples together"),
+            ({"strata_fields": ["words"]}, r"\(ListField\) cannot be balanced"),
+            ({"strata_fields": ["gt"]}, "'gt' are spread already"),
+            ({"duplicates": {"near_duplicates": "gone"}}, "neither a similarity run nor a field"),
+            ({"more": True, "min_per_label": 0}, "0 samples of each label make no minimum"),
+            ({"more": True, "label_weights": "cat"}, "'cat' needs a name and a weight, such as rare: 5"),
+            ({"more": True, "label_weights": "cat: x"}, "the weight of 'cat' is 'x'; give a number such as 5"),
+        ],
+    )
+    def test_mistakes_are_shown(self, foo, scene_dataset, params, match):
+        """What is wrong is said while typing, and keeps the form from being executed."""
+        properties = form(foo, scene_dataset, params)
+        assert properties["request_error"]["invalid"]
+        assert re.search(match, properties["request_error"]["error_message"], re.IGNORECASE)
+
+    def test_more_options(self, foo, dataset):
+        """Minima and weights are shown on demand, minima only with cover."""
+        assert "min_per_label" not in form(foo, dataset)
+        assert {"min_per_label", "label_weights"} <= set(form(foo, dataset, {"more": True}))
+        assert "min_per_label" not in form(foo, dataset, {"more": True, "cover": False})
+        assert "request_error" not in form(foo, dataset, {"more": False, "label_weights": "cat", "min_per_label": 0})
+
+
 def evosplit_plugin():
     """Give the verbs of the door."""
     from evosplit_plugins import fiftyone_plugin
@@ -321,6 +426,68 @@ class TestExecute:
         schema = done.metadata["outputs_schema"]["type"]["properties"]
         assert {"size_rows", "measure_rows", "open_panel"} <= set(schema)
 
+    def check_all(self, dataset, result):
+        """Check what a run with all constraints did to the dataset, and what it says."""
+        dataset.reload()
+        assert dataset.count_sample_tags() == {"train": 24, "test": 24}
+        subset = {}
+        for scene, tags in zip(*dataset.values(["scene", "tags"]), strict=True):
+            subset.setdefault(scene, set()).update(tags)
+        assert all(len(tags) == 1 for tags in subset.values())
+        assert subset["scene 0"] == {"test"}
+        assert result["constraints"]["groups"]["total"] == 12
+        assert result["constraints"]["locked"] == {"train": 0, "test": 4}
+        assert list(result["size_columns"]) == ["subset", "samples", "asked", "groups", "kept"]
+        assert [row["groups"] for row in result["size_rows"]] == ["6", "6"]
+        assert {row["field"] for row in result["strata_rows"]} == {"weather", "area"}
+        assert any("Box sizes are told by the share" in note for note in result["notes"])
+        json.dumps(result)
+
+    def test_constraints(self, foo, scene_dataset):
+        """Groups, near duplicates, kept samples, strata, minima and weights reach the split and its result."""
+        scene_dataset.limit(1).tag_samples("test")
+        asked = {"dataset": scene_dataset, "params": EVERYTHING}
+        self.check_all(scene_dataset, foo.execute_operator(f"{PLUGIN}/evosplit", asked).result)
+        foo.execute_operator(f"{PLUGIN}/undo_split", {"dataset": scene_dataset})
+        assert scene_dataset.count_sample_tags() == {"test": 1}
+
+    def test_constraints_shown(self, foo, scene_dataset):
+        """The App shows notes, groups and strata with the result."""
+        scene_dataset.limit(1).tag_samples("test")
+        messages = list(operator(foo, "evosplit").execute(context(scene_dataset, EVERYTHING, spaces={})))
+        output = messages[-1].body.params
+        properties = output["outputs"]["type"]["properties"]
+        assert properties["notes"]["view"]["name"] == "Warning"
+        assert "Groups: 12, all of them whole" in shown(properties, "done")
+        assert [c["label"] for c in properties["size_rows"]["view"]["columns"]][-2:] == ["Groups", "Kept"]
+        assert "strata_rows" in properties
+        self.check_all(scene_dataset, output["results"])
+
+    def test_delegated_constraints(self, foo, scene_dataset):
+        """A delegated run takes all of them too, except what cannot be written down."""
+        from fiftyone.operators.delegated import DelegatedOperationService
+
+        scene_dataset.limit(1).tag_samples("test")
+        options = {**EVERYTHING, "keep": True, "label_weights": {"dog": 3}, "strata_fields": ("weather", "area")}
+        ratios, _ = options.pop("ratios"), options.pop("existing")
+        with pytest.raises(evosplit.EvoSplitError, match="takes near_duplicates as a brain key or a field"):
+            operator(foo, "evosplit")(scene_dataset, ratios, delegate=True, near_duplicates={})
+        queued = operator(foo, "evosplit")(scene_dataset, ratios, delegate=True, **options)
+        service = DelegatedOperationService()
+        service.execute_queued_operations(operator=f"{PLUGIN}/evosplit", dataset_name=scene_dataset.name)
+        done = service.get(queued.result["id"])
+        assert done.run_state == "completed", done.result.error
+        self.check_all(scene_dataset, done.result.result)
+
+    def test_torn_group_is_shown(self, foo, scene_dataset):
+        """A group that is kept in two subsets appears in the App as a sentence, and nothing changes."""
+        scene_dataset[:1].tag_samples("train")
+        scene_dataset[1:2].tag_samples("test")
+        messages = list(operator(foo, "evosplit").execute(context(scene_dataset, EVERYTHING, spaces={})))
+        said = messages[-1].body.params["message"]
+        assert re.search(r"groups? .*locked into more than one subset \('scene 0.*'train' and 'test'", said)
+        assert scene_dataset.count_sample_tags() == {"train": 1, "test": 1}
+
     def test_delegated_launch(self, foo, dataset):
         """The worker that `fiftyone delegated launch` starts picks the run up and completes it."""
         from fiftyone.operators.delegated import DelegatedOperationService
@@ -430,6 +597,21 @@ class TestPanel:
         assert len(schema["front"]["view"]["data"][0]["x"]) == len(split.front)
         bars = schema["labels"]["view"]["data"]
         assert [trace["name"] for trace in bars] == ["train", "test"]
+
+    def test_constraints(self, foo, scene_dataset):
+        """Groups, kept samples, strata and notes of a recorded split are shown."""
+        scene_dataset.limit(30).tag_samples("test")
+        with pytest.warns(evosplit.EvoSplitWarning, match="6 more than the 24 asked for"):
+            evosplit_plugin().evosplit_fiftyone(
+                scene_dataset, (0.5, 0.5), keep=True, strata_fields=["weather"], **PARAMS
+            )
+        operations = panel_call(foo, scene_dataset, "on_load")
+        schema, data = panel_schema(operations), panel_data(operations)
+        assert "6 more than the 24 asked for" in shown(schema, "notes")
+        assert [line["kept"] for line in data["sizes"]] == ["0", "30"]
+        assert "groups" not in data["sizes"][0]
+        assert {line["category"] for line in data["strata"]} == {"sun", "rain"}
+        assert data["measures"][-1]["measure"] == "Strata: further fields"
 
     def test_point_and_apply(self, foo, dataset):
         """A clicked point is shown beside the one in use; applying it re-tags and can be undone."""
@@ -577,8 +759,6 @@ class TestFigures:
 
     def test_front(self, fiftyone):
         """The point in use is a star, the selected one is ringed."""
-        import numpy as np
-
         from evosplit import ParetoFront
         from evosplit_plugins.fiftyone_plugin.figures import front_figure
 

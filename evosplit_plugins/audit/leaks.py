@@ -1,0 +1,218 @@
+"""What subsets share although they should not: ids, file names, groups, files of the same content."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from evosplit import EvoSplitError
+
+__all__ = [
+    "COMPARING",
+    "CONTENT",
+    "GROUP",
+    "Leak",
+    "OnProgress",
+    "find_leaks",
+    "find_repeats",
+    "kept_together",
+    "same_contents",
+]
+
+GROUP = "group"
+CONTENT = "content"
+COMPARING = "Comparing files"
+_NOUNS = {CONTENT: ("identical file", "identical files")}
+_SHOWN = 3
+_CHUNK = 1 << 20
+
+Ints = npt.NDArray[np.int64]
+OnProgress = Callable[[float, str], bool | None]
+
+
+@dataclass(frozen=True)
+class Leak:
+    """Something that two subsets have in common.
+
+    Attributes
+    ----------
+    kind
+        What is shared: "id", "file name", "group", "content".
+    subsets
+        The two subsets.
+    n_shared
+        How many different values they share.
+    n_samples
+        How many samples of the two subsets carry these values.
+    examples
+        The first few of them.
+    """
+
+    kind: str
+    subsets: tuple[str, str]
+    n_shared: int
+    n_samples: int
+    examples: tuple[str, ...]
+
+    def __str__(self) -> str:
+        """Say it in one sentence."""
+        more = self.n_shared - len(self.examples)
+        shown = ", ".join(self.examples) + (f" and {more} more" if more else "")
+        one, many = _NOUNS.get(self.kind, (self.kind, f"{self.kind}s"))
+        noun = one if self.n_shared == 1 else many
+        size = f" ({self.n_samples} samples)" if self.kind == GROUP else ""
+        return f"{self.subsets[0]} and {self.subsets[1]} share {self.n_shared} {noun}{size}: {shown}."
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON-able data."""
+        return asdict(self)
+
+
+def find_leaks(kind: str, values: Sequence[Any], assignment: npt.ArrayLike, names: Sequence[str]) -> list[Leak]:
+    """Find what subsets share.
+
+    Parameters
+    ----------
+    kind
+        What the values are, for the sentences.
+    values
+        One value per sample; None is shared by nobody.
+    assignment
+        The number of each sample's subset.
+    names
+        The subsets.
+
+    Examples
+    --------
+    >>> print(*find_leaks("id", [1, 2, 1, None], [0, 0, 1, 1], ["train", "val"]))
+    train and val share 1 id: 1.
+    """
+    found, table = _table(values, assignment, len(names))
+    leaks = []
+    for a, b in combinations(range(len(names)), 2):
+        shared = np.flatnonzero((table[:, a] > 0) & (table[:, b] > 0))
+        if len(shared):
+            leaks.append(
+                Leak(
+                    kind=kind,
+                    subsets=(names[a], names[b]),
+                    n_shared=len(shared),
+                    n_samples=int(table[shared][:, [a, b]].sum()),
+                    examples=tuple(str(found[code]) for code in shared[:_SHOWN].tolist()),
+                )
+            )
+    return leaks
+
+
+def find_repeats(kind: str, values: Sequence[Any], assignment: npt.ArrayLike, names: Sequence[str]) -> list[str]:
+    """Say which subsets hold something more than once.
+
+    Examples
+    --------
+    >>> find_repeats("id", [1, 1, 2], [0, 0, 1], ["train", "val"])
+    ['train holds 1 id more than once: 1.']
+    """
+    found, table = _table(values, assignment, len(names))
+    one, many = _NOUNS.get(kind, (kind, f"{kind}s"))
+    sentences = []
+    for subset, name in enumerate(names):
+        again = np.flatnonzero(table[:, subset] > 1)
+        if len(again):
+            shown = ", ".join(str(found[code]) for code in again[:_SHOWN].tolist())
+            more = f" and {len(again) - _SHOWN} more" if len(again) > _SHOWN else ""
+            noun = one if len(again) == 1 else many
+            sentences.append(f"{name} holds {len(again)} {noun} more than once: {shown}{more}.")
+    return sentences
+
+
+def kept_together(columns: Iterable[Sequence[Any] | None], n: int) -> list[int] | None:
+    """Give samples that share a value, directly or through others, the same number: a new split keeps them together.
+
+    Returns None where no two samples share anything.
+
+    Examples
+    --------
+    >>> kept_together([["a", "a", None, "b"], [1, 2, 3, 2]], 4)
+    [0, 0, 1, 0]
+    """
+    rows: list[Ints] = []
+    nodes: list[Ints] = []
+    n_nodes = n
+    for values in columns:
+        if values is None:
+            continue
+        found, codes = _codes(values)
+        known = np.flatnonzero(codes >= 0)
+        rows.append(known)
+        nodes.append(codes[known] + n_nodes)
+        n_nodes += len(found)
+    if not rows:
+        return None
+    first, second = np.concatenate(rows), np.concatenate(nodes)
+    graph = coo_array((np.ones(len(first), dtype=np.int8), (first, second)), shape=(n_nodes, n_nodes))
+    component = connected_components(graph.tocsr(), directed=False)[1][:n]
+    _, together = np.unique(component, return_inverse=True)
+    return together.tolist() if int(together.max()) + 1 < n else None
+
+
+def same_contents(paths: Sequence[Path], on_progress: OnProgress | None = None) -> list[str | None]:
+    """Return for each file the first one of the same content, itself or another; None where there is no other.
+
+    Only files of equal size are read, so the usual case costs no more than looking up the sizes. A path that is given
+    twice is no second file.
+    """
+    sizes: dict[Path, int] = {}
+    missing = []
+    for path in dict.fromkeys(paths):
+        try:
+            sizes[path] = path.stat().st_size
+        except OSError:
+            missing.append(path)
+    if missing:
+        raise EvoSplitError(
+            f"{len(missing)} of {len(missing) + len(sizes)} files are not there, the first is {missing[0]}; "
+            "name the folder of the images with --image-root"
+        )
+    how_often = Counter(sizes.values())
+    first: dict[str, Path] = {}
+    found: dict[Path, str | None] = {}
+    for number, (path, size) in enumerate(sizes.items(), start=1):
+        if on_progress is not None:
+            on_progress(number / len(sizes), COMPARING)
+        found[path] = str(first.setdefault(_digest(path), path)) if how_often[size] > 1 else None
+    given: set[Path] = set()
+    return [None if path in given or given.add(path) else found[path] for path in paths]  # type: ignore[func-returns-value]
+
+
+def _digest(path: Path) -> str:
+    made = hashlib.sha256()
+    with path.open("rb") as stream:
+        while piece := stream.read(_CHUNK):
+            made.update(piece)
+    return made.hexdigest()
+
+
+def _codes(values: Sequence[Any]) -> tuple[list[Any], Ints]:
+    """List the different values and give each sample the number of its own, in order of occurrence; -1 for None."""
+    known: dict[Any, int] = {}
+    codes = [-1 if value is None else known.setdefault(value, len(known)) for value in values]
+    return list(known), np.array(codes, dtype=np.int64)
+
+
+def _table(values: Sequence[Any], assignment: npt.ArrayLike, k: int) -> tuple[list[Any], Ints]:
+    """Count the samples with each value in each subset."""
+    found, codes = _codes(values)
+    subset = np.asarray(assignment)
+    known = codes >= 0
+    cells = np.bincount(codes[known] * k + subset[known], minlength=len(found) * k)
+    return found, cells.reshape(len(found), k).astype(np.int64)

@@ -1,0 +1,88 @@
+"""Tell from its name what a source is: COCO files, a Hugging Face data set, a FiftyOne dataset or a table."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from evosplit import EvoSplitError
+
+__all__ = ["KINDS", "PathLike", "as_paths", "coco_files", "detect", "image_roots", "usual_place"]
+
+PathLike = str | os.PathLike[str]
+
+KINDS = ("coco", "hf", "fiftyone", "csv")
+_COCO = (".json", ".json.gz")
+_TABLES = (".csv", ".tsv")
+_FILES = (".json", ".jsonl", ".gz", ".csv", ".tsv", ".parquet", ".arrow", ".txt", ".zip")
+_ROBOFLOW = "_annotations.coco.json"
+_USUAL_ORDER = ("train", "val", "test")
+
+
+def detect(sources: Sequence[str]) -> str:
+    """Tell what the sources are: "coco", "csv", "hf" or "fiftyone".
+
+    Examples
+    --------
+    >>> detect(["instances_train.json", "instances_val.json.gz"]), detect(["splits.tsv"]), detect(["my-dataset"])
+    ('coco', 'csv', 'fiftyone')
+    """
+    names = [source.lower() for source in sources]
+    if all(name.endswith(_COCO) for name in names):
+        return "coco"
+    if all(name.endswith(_TABLES) for name in names):
+        return "csv"
+    if len(sources) > 1:
+        raise EvoSplitError(
+            f"{', '.join(sources[:3])} are neither all COCO files (.json) nor all tables (.csv); "
+            "give one kind, or say which: --as coco"
+        )
+    (source,) = sources
+    path = Path(source)
+    if path.is_dir():
+        return "coco" if coco_files(path) else "hf"
+    if path.exists():
+        return "hf"
+    if "/" in source or "\\" in source or path.suffix.lower() in _FILES:
+        raise EvoSplitError(
+            f"there is no file or directory {source!r}; for a data set of the Hugging Face hub say --as hf, "
+            "for a FiftyOne dataset --as fiftyone"
+        )
+    return "fiftyone"
+
+
+def coco_files(folder: Path) -> list[Path]:
+    """List the COCO files of a folder, one for each subset; empty if it does not look like a COCO data set.
+
+    It knows `annotations/instances_train.json` (also without `annotations`), and `train/_annotations.coco.json`.
+    """
+    for where in (folder / "annotations", folder):
+        found = [path for end in _COCO for path in where.glob(f"instances_*{end}")]
+        if found:
+            return sorted(sorted(found), key=lambda path: usual_place(path.name.removeprefix("instances_")))
+    return sorted(sorted(folder.glob(f"*/{_ROBOFLOW}")), key=lambda path: usual_place(path.parent.name))
+
+
+def as_paths(given: PathLike | Sequence[PathLike]) -> list[Path]:
+    """Turn one path or several into a list."""
+    return [Path(given)] if isinstance(given, (str, os.PathLike)) else [Path(path) for path in given]
+
+
+def image_roots(given: PathLike | Sequence[PathLike] | None, n_files: int) -> list[Path]:
+    """Return the folder of the images of each annotation file: one for all, or one for each."""
+    roots = as_paths(Path() if given is None else given)
+    if len(roots) not in (1, n_files):
+        raise EvoSplitError(f"{len(roots)} image roots for {n_files} files; give one for all files, or one for each")
+    return roots * n_files if len(roots) == 1 else roots
+
+
+def usual_place(name: str) -> int:
+    """Order subsets as people list them: train before val before test, others after them.
+
+    Examples
+    --------
+    >>> sorted(["test", "train2017", "extra", "val"], key=usual_place)
+    ['train2017', 'val', 'test', 'extra']
+    """
+    return next((place for place, word in enumerate(_USUAL_ORDER) if name.startswith(word)), len(_USUAL_ORDER))

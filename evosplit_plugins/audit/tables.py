@@ -1,0 +1,312 @@
+"""Subsets in a table: a CSV file with the columns id, subset and labels, and perhaps group."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from evosplit import EvoSplitError, LabelCounts
+from evosplit_plugins.audit.leaks import CONTENT, OnProgress, same_contents
+from evosplit_plugins.audit.result import Found
+from evosplit_plugins.audit.sources import PathLike, as_paths, image_roots, usual_place
+
+__all__ = ["from_csv"]
+
+IDS = ("id", "image_id", "file_name", "filename", "image", "path")
+SUBSETS = ("subset", "split")
+LABELS = ("labels", "label")
+GROUPS = ("group",)
+_SEPARATORS = (",", ";", "\t", "|")
+_DELIMITERS = (";", "|", ",")
+_SHOWN = 3
+
+
+@dataclass(frozen=True)
+class _Row:
+    """One line of a table: the number of the table, where it is, its cells by column."""
+
+    table: int
+    place: str
+    cells: dict[str, str]
+
+
+def from_csv(
+    inputs: PathLike | Sequence[PathLike],
+    *,
+    id_column: str | None = None,
+    subset_column: str | None = None,
+    label_column: str | Sequence[str] | None = None,
+    delimiter: str | None = None,
+    group_by: str | None = None,
+    group_regex: str | None = None,
+    image_root: PathLike | Sequence[PathLike] | None = None,
+    same_bytes: bool = False,
+    on_progress: OnProgress | None = None,
+) -> Found:
+    r"""Read subsets from a table, one line for each sample.
+
+    Parameters
+    ----------
+    inputs
+        A CSV file in UTF-8 with a heading; its columns are separated by commas, semicolons, tabs or bars. Several
+        files without a column for the subset are one subset each, named after the files.
+    id_column, subset_column
+        The columns with the ids and the subsets; by default `id` (or `image_id`, `file_name`, `filename`, `image`,
+        `path`) and `subset` (or `split`). Lines without a subset are left out.
+    label_column
+        The column with the labels of each sample, by default `labels` or `label`; an empty cell is no label. Several
+        columns are one label each, with a count (or 0 and 1) in each cell.
+    delimiter
+        What stands between the labels of one cell; by default it is found, where only one of `;`, `|` and `,` occurs.
+        Cells such as `["cat", "dog"]` are read as JSON.
+    group_by
+        The column with the groups; by default `group`, if there is one.
+    group_regex
+        Instead: what to find in the ids; the text in its first parentheses names the group, or all that it matches.
+    image_root, same_bytes
+        Also compare the content of the files that the ids name, below this folder, or one for each table.
+    on_progress
+        Called with the fraction of the files compared and a message.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "splits.csv"
+    ...     _ = path.write_text("id,subset,labels\na.jpg,train,cat;dog\nb.jpg,val,cat\n")
+    ...     found = from_csv(path)
+    >>> found.names, found.counts.labels, found.keys
+    (('train', 'val'), ('cat', 'dog'), {'id': ['a.jpg', 'b.jpg']})
+    """
+    paths = as_paths(inputs)
+    tables = [_read(number, path, subset_column) for number, path in enumerate(paths)]
+    columns = tables[0][0]
+    for path, (other, _) in zip(paths, tables, strict=True):
+        if set(other) != set(columns):
+            differing = ", ".join(map(repr, sorted(set(other) ^ set(columns))))
+            raise EvoSplitError(f"{paths[0]} and {path} differ in the columns {differing}; give them the same")
+    name = paths[0].name if len(paths) == 1 else f"{paths[0].name} ..."
+    ids_in = _column(columns, id_column, IDS, "the ids", "--id-column", name)
+    rows = [row for _, lines in tables for row in lines]
+    subset_of_row, left_out = _subsets(paths, tables, columns, subset_column)
+    rows = [row for row, subset in zip(rows, subset_of_row, strict=True) if subset]
+    subsets = [subset for subset in subset_of_row if subset]
+    if not rows:
+        raise EvoSplitError(f"{name} has no line with a subset; there is nothing to audit")
+    names = tuple(sorted(dict.fromkeys(subsets), key=usual_place))
+    number = {subset: position for position, subset in enumerate(names)}
+    ids = [_needed(row, ids_in) for row in rows]
+    counts, notes = _labels(rows, columns, label_column, delimiter, name)
+    if left_out:
+        notes.append(f"{left_out} lines without a subset were left out.")
+    keys: dict[str, Sequence[Any]] = {"id": ids}
+    if same_bytes:
+        roots = image_roots(image_root, len(paths))
+        keys[CONTENT] = same_contents([roots[row.table] / row.cells[ids_in] for row in rows], on_progress)
+    return Found(
+        names=names,
+        assignment=np.array([number[subset] for subset in subsets], dtype=np.int64),
+        counts=counts,
+        keys=keys,
+        groups=_groups(rows, ids, columns, group_by, group_regex, name),
+        settings={"source": ", ".join(path.name for path in paths)},
+        notes=tuple(notes),
+    )
+
+
+def _read(number: int, path: Path, subset_column: str | None) -> tuple[list[str], list[_Row]]:
+    """Read a file whole; gives its columns and its lines."""
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        raise EvoSplitError(f"cannot read {path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise EvoSplitError(f"{path} is not UTF-8 at byte {error.start}; save it as UTF-8") from error
+    if "\0" in text:
+        raise EvoSplitError(f"{path} holds a zero byte, so it is no CSV file in UTF-8; save it as UTF-8")
+    separator = _separator(path, text, subset_column)
+    lines = _lines(path, text, separator)
+    _, heading = next(lines, (0, []))
+    columns = [cell.strip() for cell in heading]
+    repeated = sorted({column for column in columns if columns.count(column) > 1})
+    if not any(columns):
+        raise EvoSplitError(f"{path} is empty; its first line names the columns, such as id,subset,labels")
+    if repeated:
+        raise EvoSplitError(f"{path} has the column {repeated[0]!r} more than once; give each column its own name")
+    rows = []
+    for line, cells in lines:
+        if not any(cell.strip() for cell in cells):
+            continue
+        if len(cells) != len(columns):
+            raise EvoSplitError(
+                f"{path}, line {line}: {len(cells)} cells where the heading has {len(columns)}; put cells that contain "
+                f"{separator!r} into quotes"
+            )
+        rows.append(_Row(number, f"{path.name}, line {line}", dict(zip(columns, map(str.strip, cells), strict=True))))
+    if not rows:
+        raise EvoSplitError(f"{path} has a heading but no line below it; there is nothing to audit")
+    return columns, rows
+
+
+def _lines(path: Path, text: str, separator: str) -> Iterator[tuple[int, list[str]]]:
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+    while True:
+        try:
+            yield reader.line_num + 1, next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            raise EvoSplitError(
+                f"{path}, line {reader.line_num}: {error}; check the quotes: a quote inside of quotes is written twice"
+            ) from error
+
+
+def _separator(path: Path, text: str, subset_column: str | None) -> str:
+    """Find what separates the columns: that with which the heading has known columns, or the most of them."""
+    if path.suffix.lower() == ".tsv":
+        return "\t"
+    heading = text.lstrip("\r\n").partition("\n")[0].rstrip("\r")
+    wanted = {*IDS, *SUBSETS, *LABELS, (subset_column or "").lower()}
+
+    def known(separator: str) -> tuple[int, int]:
+        cells = [cell.strip().strip('"').lower() for cell in heading.split(separator)]
+        return len(wanted.intersection(cells)), len(cells)
+
+    return max(_SEPARATORS, key=known)
+
+
+def _column(columns: Sequence[str], given: str | None, usual: Sequence[str], what: str, flag: str, name: str) -> str:
+    """Find a column by the name given, else by its usual names."""
+    if given is not None:
+        if given in columns:
+            return given
+        raise EvoSplitError(f"{name} has no column {given!r}; it has {', '.join(map(repr, columns))}")
+    by_name = {column.lower(): column for column in columns}
+    for word in usual:
+        if word in by_name:
+            return by_name[word]
+    raise EvoSplitError(
+        f"{name} has no column {' or '.join(map(repr, usual[:2]))} for {what}; it has "
+        f"{', '.join(map(repr, columns))}: say which with {flag}"
+    )
+
+
+def _subsets(
+    paths: Sequence[Path],
+    tables: Sequence[tuple[list[str], list[_Row]]],
+    columns: Sequence[str],
+    given: str | None,
+) -> tuple[list[str], int]:
+    """Return the subset of each line, and how many lines have none."""
+    several = len(paths) > 1
+    if several and given is None and not {column.lower() for column in columns} & set(SUBSETS):
+        stems = [path.stem for path in paths]
+        if len(set(stems)) < len(stems):
+            stems = [str(path) for path in paths]
+        return [stem for stem, (_, rows) in zip(stems, tables, strict=True) for _ in rows], 0
+    column = _column(columns, given, SUBSETS, "the subsets", "--subset-column", paths[0].name)
+    found = [row.cells[column] for _, rows in tables for row in rows]
+    return found, found.count("")
+
+
+def _needed(row: _Row, column: str) -> str:
+    if not row.cells[column]:
+        raise EvoSplitError(f"{row.place} has no {column!r}; every sample needs one")
+    return row.cells[column]
+
+
+def _labels(
+    rows: Sequence[_Row], columns: Sequence[str], given: str | Sequence[str] | None, delimiter: str | None, name: str
+) -> tuple[LabelCounts, list[str]]:
+    """Count the labels of each line; also gives what the reader should know."""
+    several = [] if given is None or isinstance(given, str) else list(given)
+    if len(several) > 1:
+        for column in several:
+            _column(columns, column, (), "labels", "--label-column", name)
+        matrix = [[_count(row, column) for column in several] for row in rows]
+        return LabelCounts(np.array(matrix, dtype=np.int64), labels=several), []
+    only = several[0] if several else given if isinstance(given, str) else None
+    column = _column(columns, only, LABELS, "the labels", "--label-column", name)
+    cells = [row.cells[column] for row in rows]
+    cut, notes = _cutter(cells, column, delimiter, name)
+    return LabelCounts.from_lists([cut(row, cell) for row, cell in zip(rows, cells, strict=True)]), notes
+
+
+def _count(row: _Row, column: str) -> int:
+    cell = row.cells[column] or "0"
+    if not re.fullmatch(r"[0-9]{1,9}", cell):
+        raise EvoSplitError(
+            f"{row.place}: {column!r} is {cell!r}; with several label columns each holds a count, or 0 and 1"
+        )
+    return int(cell)
+
+
+def _cutter(
+    cells: Sequence[str], column: str, delimiter: str | None, name: str
+) -> tuple[Callable[[_Row, str], list[str]], list[str]]:
+    """Choose how cells become lists of labels."""
+    if delimiter is not None:
+        if not delimiter:
+            raise EvoSplitError("--delimiter is empty; give what stands between the labels, such as ';'")
+        return lambda row, cell: _parts(cell, delimiter), []
+    filled = [cell for cell in cells if cell]
+    if filled and all(cell.startswith("[") for cell in filled):
+        return _from_json, []
+    found = [sign for sign in _DELIMITERS if any(sign in cell for cell in filled)]
+    if len(found) > 1:
+        raise EvoSplitError(
+            f"the column {column!r} of {name} contains {' and '.join(map(repr, found))}; say what stands between the "
+            f"labels, for example --delimiter {found[0]!r}"
+        )
+    if not found:
+        return lambda row, cell: [cell] if cell else [], []
+    (sign,) = found
+    return lambda row, cell: _parts(cell, sign), [f"The labels in {column!r} are separated by {sign!r}."]
+
+
+def _parts(cell: str, delimiter: str) -> list[str]:
+    return [part.strip() for part in cell.split(delimiter) if part.strip()]
+
+
+def _from_json(row: _Row, cell: str) -> list[str]:
+    if not cell:
+        return []
+    try:
+        found = json.loads(cell)
+    except ValueError as error:
+        raise EvoSplitError(f"{row.place}: the labels {cell[:40]!r} are no JSON list ({error})") from error
+    if not all(isinstance(label, (str, int)) for label in found):
+        raise EvoSplitError(f"{row.place}: the labels {cell[:40]!r} are not all strings or integers")
+    return [str(label) for label in found]
+
+
+def _groups(
+    rows: Sequence[_Row], ids: Sequence[str], columns: Sequence[str], given: str | None, regex: str | None, name: str
+) -> list[str | None] | None:
+    """Return the group of each line; None where the table has none."""
+    if given is not None and regex is not None:
+        raise EvoSplitError("--group-by and --group-regex exclude each other; give one of them")
+    if regex is not None:
+        try:
+            pattern = re.compile(regex)
+        except re.error as error:
+            raise EvoSplitError(f"--group-regex {regex} is no regular expression: {error}") from error
+        found = [pattern.search(sample) for sample in ids]
+        if not any(found):
+            raise EvoSplitError(
+                f"--group-regex {regex} matches none of the ids ({', '.join(ids[:_SHOWN])}); correct it"
+            )
+        return [None if match is None else match[1 if pattern.groups else 0] for match in found]
+    by_name = {column.lower(): column for column in columns}
+    if given is None and not set(GROUPS) & set(by_name):
+        return None
+    column = _column(columns, given, GROUPS, "the groups", "--group-by", name)
+    return [row.cells[column] or None for row in rows]

@@ -1,0 +1,67 @@
+"""Instances by class and size: small, medium and large as COCO's evaluation tells them apart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from evosplit import EvoSplitError, LabelCounts
+
+__all__ = ["SizedInstances", "count_cells", "size_bins"]
+
+IntArray = npt.NDArray[np.int64]
+
+SIZES = ("small", "medium", "large")
+_LIMITS = (32**2, 96**2)
+
+
+def size_bins(areas: npt.NDArray[np.float64]) -> IntArray:
+    """Return 0 for small, 1 for medium, 2 for large, -1 for an area that is not known.
+
+    Examples
+    --------
+    >>> size_bins(np.array([5.0, 32**2, 96**2, np.nan])).tolist()
+    [0, 1, 2, -1]
+    """
+    bins: IntArray = np.searchsorted(_LIMITS, areas, side="right").astype(np.int64)
+    bins[np.isnan(areas)] = -1
+    return bins
+
+
+class SizedInstances:
+    """Gathers rows, labels and areas of instances, file by file, into counts by class and size."""
+
+    def __init__(self) -> None:
+        self._cells: list[tuple[IntArray, IntArray]] = []
+        self.n_unknown = 0
+
+    def add(self, rows: IntArray, labels: IntArray, areas: npt.NDArray[np.float64]) -> None:
+        """Add the instances of one file; those without an area are only counted as such."""
+        bins = size_bins(areas)
+        known = bins >= 0
+        self._cells.append((rows[known], (len(SIZES) * labels + bins)[known]))
+        self.n_unknown += int((~known).sum())
+
+    def counts(self, n_rows: int, names: Sequence[str]) -> LabelCounts:
+        """Count them: one column per class and size that occurs, called for example "dog small"."""
+        if not any(len(rows) for rows, _ in self._cells):
+            raise EvoSplitError(
+                f"none of the {self.n_unknown} annotations has an 'area', so they cannot be stratified by it; "
+                "add the areas, or leave out --stratify-by area"
+            )
+        used = np.unique(np.concatenate([codes for _, codes in self._cells]))
+        cells = [(rows, np.searchsorted(used, codes)) for rows, codes in self._cells]
+        labels = [f"{names[code // len(SIZES)]} {SIZES[code % len(SIZES)]}" for code in used.tolist()]
+        return LabelCounts(count_cells(cells, n_rows, len(used)), labels=labels)
+
+
+def count_cells(cells: Sequence[tuple[IntArray, IntArray]], n_rows: int, n_columns: int) -> sparse.csr_array:
+    """Count how often each (row, column) occurs."""
+    codes = [rows * n_columns + columns for rows, columns in cells]
+    found, counts = np.unique(np.concatenate([np.zeros(0, np.int64), *codes]), return_counts=True)
+    rows, columns = np.divmod(found, max(n_columns, 1))
+    starts = np.searchsorted(rows, np.arange(n_rows + 1))
+    return sparse.csr_array((counts.astype(np.int32), columns, starts), shape=(n_rows, n_columns))
