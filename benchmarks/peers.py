@@ -1,0 +1,252 @@
+"""What users pick today beside our own methods: the same data, the same measures, one process a run.
+
+    python -m benchmarks.peers --data DIRECTORY [--optisplit DIRECTORY] [--datumaro PYTHON] [--keep FILE]
+
+The directory holds the label matrices a, b and c (see `common.find_sets`): (a) like Corel5k, 5,000 x 374; (b) like
+COCO, 20,000 x 80 with instance counts; (c) the same law, 120,000 x 80. OptiSplit is not on the package index: name a
+checkout of its repository (the directory of `cv_balance.py`). Datumaro runs in an environment of its own: name its
+Python, which needs scipy too. It writes `benchmarks/results/peers.md`. With `--keep FILE` the rows of slow peers are
+kept there and taken from it by the next run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.common import find_sets, load_counts, load_line, machine_line, markdown_table, write_result
+from evosplit import LabelCounts, Measures, measure, split
+
+SHAPES = {"k = 10": [0.1] * 10, "0.8 / 0.1 / 0.1": [0.8, 0.1, 0.1]}
+PEERS: dict[str, list[str]] = {
+    "random": ["random"],
+    "scikit-multilearn, order 1": ["scikit_multilearn", "--order", "1"],
+    "scikit-multilearn, order 2": ["scikit_multilearn", "--order", "2"],
+    "iterative-stratification": ["iterative_stratification"],
+    "OptiSplit": ["optisplit"],
+    "Datumaro": ["datumaro"],
+}
+OURS: dict[str, list[str]] = {
+    "is": ["evosplit", "--method", "is"],
+    "sois": ["evosplit", "--method", "sois"],
+    "ea-ld": ["evosplit", "--method", "ea-ld"],
+    "ea-lpd": ["evosplit", "--method", "ea-lpd"],
+    "nsga2": ["evosplit", "--method", "nsga2"],
+    "evosplit, fast": ["evosplit", "--effort", "fast"],
+    "evosplit": ["evosplit"],
+    "evosplit, thorough": ["evosplit", "--effort", "thorough"],
+}
+PAPERS = ("ea-ld", "ea-lpd", "nsga2")
+SLOW = 10.0  # CPU seconds of a call above which a peer's row is worth keeping
+LARGE = 10_000  # more samples than that: no thorough search
+# CPU seconds, LD, LD', LPD, ED and FLZ of tools that did not run here, as measured elsewhere on the same data.
+QUOTED: dict[tuple[str, str, str], tuple[float, ...]] = {
+    ("b", "k = 10", "Datumaro"): (5.5, 4.37e-3, 3.77e-5, 4.65e-4, 55.6, 0),
+    ("c", "k = 10", "Datumaro"): (33.3, 2.83e-3, 5.35e-6, 1.86e-4, 219, 0),
+    ("c", "0.8 / 0.1 / 0.1", "Datumaro"): (26.9, 9.73e-3, 6.28e-5, 2.57e-4, 3216, 0),
+    ("c", "k = 10", "OptiSplit"): (37.3, 3.95e-4, 3.15e-4, 1.73e-4, 54.2, 0),
+}
+COMPARED = {"ld": "LD", "ld_occurrences": "LD′", "lpd": "LPD"}
+LEVEL = 1 + 1e-9  # equal but for rounding
+
+
+@dataclass(frozen=True)
+class Row:
+    """One method on one data set: what it cost and what it gave, the default answer first."""
+
+    loading: float
+    first: float
+    warm: float
+    peak: float
+    points: list[Measures]
+    notes: list[str]
+
+    @property
+    def cpu(self) -> float:
+        """CPU seconds of a first split in a new process, imports included."""
+        return self.loading + self.first
+
+
+def run(path: Path, counts: LabelCounts, ratios: list[float], command: list[str], python: str) -> Row | str:
+    """Split in a process of its own; return what it said if it failed."""
+    with tempfile.TemporaryDirectory() as folder:
+        kept = Path(folder) / "splits.npy"
+        asked = [*command, str(path.resolve()), str(kept), "--ratios", *map(str, ratios)]
+        done = subprocess.run(
+            [python, "-m", "benchmarks._split_once", *asked],
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd=Path(__file__).parents[1],
+        )
+        if done.returncode != 0:
+            return (done.stderr.strip().splitlines() or [f"exit {done.returncode}"])[-1]
+        cost = json.loads(done.stdout.strip().splitlines()[-1])
+        points = [measure(counts, made, ratios) for made in np.load(kept)]
+    return Row(cost["import"], cost["call"], cost["warm"], cost["peak"], points, cost["notes"])
+
+
+def method_table(rows: dict[str, Row | str], quoted: dict[str, tuple[float, ...]]) -> str:
+    """Lay out what each method gave and cost."""
+    lines = []
+    for name, row in rows.items():
+        if isinstance(row, str) and name in quoted:
+            cpu, ld, ld_occurrences, lpd, ed, flz = quoted[name]
+            values = [f"{ld:.2e}", f"{ld_occurrences:.2e}", f"{lpd:.2e}", "", f"{ed:.1f}", f"{flz}"]
+            lines.append([f"{name} (quoted, did not run here)", "", f"{cpu:.1f}", "", "", *values])
+        elif isinstance(row, str):
+            lines.append([f"{name}: did not run ({row})", *[""] * 10])
+        else:
+            found = row.points[0]
+            lines.append(
+                [
+                    name + (" †" if row.notes else ""),
+                    f"{row.loading:.2f}",
+                    f"{row.first:.2f}",
+                    f"{row.warm:.2f}",
+                    f"{row.peak:.0f}",
+                    *(f"{value:.3e}" for value in (found.ld, found.ld_occurrences, found.lpd, found.lpd_occurrences)),
+                    f"{found.ed:.1f}",
+                    f"{found.flz}",
+                ]
+            )
+    header = ["method", "import s", "first call s", "warm s", "peak MiB", "LD", "LD′", "LPD", "LPD′", "ED", "FLZ"]
+    return markdown_table(header, lines)
+
+
+def verdict(rows: dict[str, Row | str], quoted: dict[str, tuple[float, ...]]) -> tuple[str, bool]:
+    """Put our default split beside the best peer of each measure; say whether it is level or better everywhere."""
+    ours = rows["evosplit"]
+    if isinstance(ours, str):
+        return f"evosplit did not run: {ours}\n", False
+    ran = {peer: row for peer, row in rows.items() if peer in PEERS and isinstance(row, Row)}
+    best: dict[str, tuple[float, str]] = {}
+    for at, name in enumerate(COMPARED):
+        values = [(getattr(row.points[0], name), peer) for peer, row in ran.items()]
+        values += [(found[1 + at], f"{peer}, quoted") for peer, found in quoted.items()]
+        best[name] = min(values)
+    lines = []
+    for name, title in COMPARED.items():
+        value, (bound, peer) = getattr(ours.points[0], name), best[name]
+        level = "yes" if value <= bound * LEVEL else "**no**"
+        lines.append([title, f"{bound:.3e} ({peer})", f"{value:.3e}", f"{value / bound:.3f}", level])
+    worst = [max(getattr(point, name) / best[name][0] for name in COMPARED) for point in ours.points]
+    nearest = ours.points[int(np.argmin(worst))]
+    shown = ", ".join(f"{title} {getattr(nearest, name) / best[name][0]:.3f}" for name, title in COMPARED.items())
+    table = markdown_table(["measure", "best peer", "evosplit", "ratio", "at or below"], lines)
+    table += f"\nED {ours.points[0].ed:g}, FLZ {ours.points[0].flz} (floor {ours.points[0].flz_floor}). "
+    table += f"The point of the front that is nearest on all three: {shown} of the best peer's.\n"
+    return table, all(getattr(ours.points[0], name) <= best[name][0] * LEVEL for name in COMPARED)
+
+
+def cost_line(rows: dict[str, Row | str]) -> str:
+    """Compare the CPU time of the default with that of two peers."""
+    ours = rows["evosplit"]
+    if isinstance(ours, str):
+        return ""
+    parts = []
+    for peer in ("iterative-stratification", "scikit-multilearn, order 2"):
+        theirs = rows[peer]
+        if not isinstance(theirs, str):
+            parts.append(
+                f"{ours.cpu / theirs.cpu:.2f} × that of {peer} in a new process, {ours.warm / theirs.warm:.2f} × warm"
+            )
+    return f"CPU time of evosplit: {'; '.join(parts)}.\n" if parts else ""
+
+
+def all_rows(
+    path: Path, counts: LabelCounts, ratios: list[float], arguments: argparse.Namespace
+) -> dict[str, Row | str]:
+    """Run every method on one data set."""
+    rows: dict[str, Row | str] = {}
+    kept = _read(arguments.keep)
+    for name, command in {**PEERS, **OURS}.items():
+        key = f"{path.stem} | {len(ratios)} | {name}"
+        if key in kept:
+            rows[name] = Row(**{**kept[key], "points": [Measures(**point) for point in kept[key]["points"]]})
+            continue
+        if name == "evosplit, thorough" and counts.n_samples > LARGE:
+            continue
+        python, extra = sys.executable, []
+        if name == "OptiSplit":
+            extra = ["--optisplit", arguments.optisplit]
+        elif name == "Datumaro":
+            python = arguments.datumaro
+        elif name in PAPERS:
+            extra = ["--time-limit", str(arguments.paper_seconds)]
+        given = python is not None and None not in extra
+        made = rows[name] = run(path, counts, ratios, command + extra, python) if given else "not given"
+        if arguments.keep is not None and name in PEERS and isinstance(made, Row) and made.first > SLOW:
+            kept[key] = asdict(made)
+            arguments.keep.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+        print(f"{path.stem}, {len(ratios)} subsets: {name}", flush=True)
+    return rows
+
+
+def _read(keep: Path | None) -> dict[str, Any]:
+    return {} if keep is None or not keep.exists() else dict(json.loads(keep.read_text(encoding="utf-8")))
+
+
+def introduction(paper_seconds: float) -> str:
+    """Say what the tables show."""
+    return (
+        "One seed, one core. (a) 5,000 × 374 like Corel5k; (b) 20,000 × 80 like COCO, with instance counts; (c) the "
+        "same law, 120,000 × 80. LD: Eq. 1 (images with a label); LD′: Eq. 2 (instances); LPD: Eq. 3, LPD′: Eq. 2 on "
+        "pairs; ED: from exact sizes. Each method runs in a process of its own: CPU seconds of its import (beside "
+        "numpy's and scipy's), of its first call there (compiled kernels come from the cache on disk) and of a second "
+        "one (where the first took less than ten seconds). evosplit is the default call: effort normal, pick "
+        f"balanced, the whole front included. † the paper's methods were stopped after {paper_seconds:g} s. "
+        "iterative-stratification is MultilabelStratifiedKFold, or MultilabelStratifiedShuffleSplit twice; OptiSplit "
+        "makes equal folds only, so eight of ten are joined to 0.8.\n"
+    )
+
+
+def main() -> None:
+    """Read the arguments, run, write the result."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, required=True, help="directory of the label matrices a, b, c")
+    parser.add_argument("--sets", nargs="*", default=["a", "b", "c"])
+    parser.add_argument("--optisplit", help="directory of OptiSplit's cv_balance.py")
+    parser.add_argument("--datumaro", metavar="PYTHON", help="an interpreter that has datumaro and scipy")
+    parser.add_argument("--paper-seconds", type=float, default=20.0, help="time limit of the paper's methods")
+    parser.add_argument("--keep", type=Path, help="JSON file for the rows of slow peers")
+    arguments = parser.parse_args()
+    sets = find_sets(arguments.data)
+    parts, summary = [], []
+    for data in arguments.sets:
+        counts = load_counts(sets[data])
+        for shape, ratios in SHAPES.items():
+            rows = all_rows(sets[data], counts, ratios, arguments)
+            quoted = {
+                tool: QUOTED[key]
+                for tool in rows
+                if isinstance(rows[tool], str) and (key := (data, shape, tool)) in QUOTED
+            }
+            table, level = verdict(rows, quoted)
+            summary.append([f"({data}) {shape}", "yes" if level else "**no**", cost_line(rows).strip()])
+            floor = measure(counts, split(counts, ratios, method="random").assignment, ratios)
+            parts.append(
+                f"## ({data}) {shape}\n\nFloors at exact sizes: LD {floor.ld_floor:.3e}, LPD {floor.lpd_floor:.3e}, "
+                f"FLZ {floor.flz_floor}.\n\n{method_table(rows, quoted)}\n{table}\n{cost_line(rows)}"
+            )
+    text = [
+        "# Peers\n",
+        machine_line("evosplit-plugins", "numpy", "scikit-multilearn", "iterative-stratification") + f" {load_line()}",
+        introduction(arguments.paper_seconds),
+        "## One split at or below the best peer on LD, LD′ and LPD at once\n",
+        markdown_table(["set", "evosplit", "cost"], summary),
+        *parts,
+    ]
+    print(write_result("peers", "\n".join(text)))
+
+
+if __name__ == "__main__":
+    main()
