@@ -18,7 +18,7 @@ DEMO_SOURCES := $(wildcard evosplit_plugins/demo.py evosplit_plugins/_demo_*.py)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo app setup test lint bench clean
+.PHONY: help demo app setup test lint docs bench clean
 
 help: ## list the commands
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 16
@@ -44,6 +44,10 @@ lint: $(VENV)/.for-lint ## ruff and strict mypy
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 
+docs: $(VENV)/.for-docs ## draw the figures and build the documentation; a warning is an error
+	$(BIN)/sphinx-build -W --keep-going -q docs docs/_build/html
+	@echo "Open docs/_build/html/index.html"
+
 bench: $(VENV)/.for-bench ## run the benchmarks; results go to benchmarks/results
 	@for name in $(BENCH); do \
 		if ! grep -q -e '"--data"' benchmarks/$$name.py; then \
@@ -55,8 +59,8 @@ bench: $(VENV)/.for-bench ## run the benchmarks; results go to benchmarks/result
 		fi; \
 	done
 
-clean: ## remove the environment and the demo
-	rm -rf $(VENV) $(DEMO)
+clean: ## remove the environment, the demo and the built documentation
+	rm -rf $(VENV) $(DEMO) docs/_build
 
 $(DEMO)/data/instances.json: $(DEMO_SOURCES) | $(VENV)/.for-demo
 	$(BIN)/evosplit demo -o $(DEMO)/data --overwrite
@@ -93,6 +97,10 @@ $(VENV)/.for-test: pyproject.toml $(VENV)/.for-fiftyone
 
 $(VENV)/.for-lint: pyproject.toml $(VENV)/.for-fiftyone
 	$(PIP) install --group lint
+	@touch $@
+
+$(VENV)/.for-docs: pyproject.toml | $(VENV)/.pip
+	$(PIP) install --editable ".[coco,hf,sklearn,report,demo]" --group docs
 	@touch $@
 
 $(VENV)/.for-bench: pyproject.toml $(VENV)/.for-fiftyone
