@@ -37,7 +37,7 @@ setup: $(VENV)/.for-test $(VENV)/.for-lint ## install everything that test and l
 
 test: $(VENV)/.for-test ## run the whole suite, with the real hosts and a real browser
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile $(PYTEST_FLAGS)
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n $(JOBS) tests/core/test_kernels.py \
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n $(JOBS) tests/core/test_kernels.py tests/core/test_memetic.py -k kernel \
 		--cov=evosplit._kernels --cov-report=term-missing
 
 lint: $(VENV)/.for-lint ## ruff and strict mypy

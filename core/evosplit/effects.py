@@ -16,6 +16,7 @@ from evosplit.result import Split
 
 __all__ = ["ConstraintEffects", "GroupEffect", "effects_of"]
 
+COMMON = 10  # images per subset, on average, from which a class or category is judged in percent
 _NAMED = 5
 
 
@@ -93,10 +94,13 @@ class ConstraintEffects:
             kept = "all of them in their subsets" if not self.moved else f"{self.moved:,} of them elsewhere"
             lines.append(f"Locked samples: {sum(self.locked):,}, {kept}.")
         for name, table in self.strata:
-            if len(table):
-                worst = int(np.argmax(table.deviation))
+            enough = COMMON * len(self.subsets)
+            common = np.flatnonzero(table.totals >= enough)
+            if len(common):
+                worst = int(common[np.argmax(table.deviation[common])])
+                which = "" if len(common) == len(table) else f" with at least {enough:,} {table.unit}"
                 lines.append(
-                    f"Every category of {name} is within {100 * table.deviation[worst]:.1f} % of its share "
+                    f"Every category of {name}{which} is within {100 * table.deviation[worst]:.1f} % of its share "
                     f"(furthest: {table.names[worst]})."
                 )
         if self.min_per_label > 1:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from evosplit import plots
 from evosplit.charts import FrontPoints, deviations, front_points, label_shares, listed, misplaced, number, pair_shares
-from evosplit.effects import ConstraintEffects, effects_of
+from evosplit.effects import COMMON, ConstraintEffects, effects_of
 from evosplit.errors import EvoSplitError
 from evosplit.measures import Measures, SubsetTables
 from evosplit.references import references_of
@@ -31,7 +31,6 @@ _PAIRS_SHOWN = 5
 _MISSING_SHOWN = 8
 _NAMED = 5  # classes that a sentence names
 _PAIRS_KEPT = 200  # of up to millions, the worst
-_COMMON = 10  # images per subset, on average, from which a class is judged in percent
 
 
 @dataclass(frozen=True)
@@ -199,11 +198,11 @@ class SplitReport:
             return []
         k = len(self.names)
         lines = []
-        common = [row for row in occurring if row.total >= _COMMON * k]
+        common = [row for row in occurring if row.total >= COMMON * k]
         if common:
             which = "Every class"
             if len(common) < len(occurring):
-                which += f" with at least {_COMMON * k} images"
+                which += f" with at least {COMMON * k} images"
             worst = max(common, key=lambda row: row.deviation)
             lines.append(f"{which} is within {100 * worst.deviation:.1f} % of its share (furthest: {worst.label}).")
         exact = sum(1 for row in occurring if not row.misplaced)

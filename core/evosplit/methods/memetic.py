@@ -54,7 +54,7 @@ SETTLING_SHARE = 1.0  # evaluations in all these rounds, as a part of the trials
 SETTLED_FIRST = 20.0  # how much more images with a label weigh while mending
 EMPTY = 8  # empty places in each subset, at least, where units are uneven
 SIZE_PRICE = 1.0  # what a sample too many costs until the search is frozen, in units of a misplaced count
-TRIAL_SHARE = 1.5  # how much more the search of groups may cost than that of their samples
+TRIAL_SHARE = 2.0  # how much more the search of groups may cost than that of their samples
 FIRST = 1e5  # how much an objective weighs that comes before the others
 INSTANCES = 2.0  # how much more instances weigh than samples, which settle more easily
 FEW_POINTS = 4  # weightings in the fan at least
@@ -189,8 +189,12 @@ def _start(problem: SplitProblem, run: Run) -> Ints:
     """Stratify; uneven units are dealt from the largest to the smallest, then exchanged until the sizes are right."""
     if not problem.uneven:
         stratification = IterativeStratification(2 if "pairs" in problem.objectives else 1)
-        quiet = Run(run.rng, on_progress=lambda _, message: run.report(0.0, message))
-        return np.asarray(stratification.solve(problem, quiet).assignments[0])
+
+        def pass_on(_: float, message: str) -> None:
+            if run.stopped is None:  # whoever stops now still gets a stratified split
+                run.report(0.0, message)
+
+        return np.asarray(stratification.solve(problem, Run(run.rng, on_progress=pass_on)).assignments[0])
     from evosplit._kernels import stratification as kernels
 
     free = np.flatnonzero(problem.locked == FREE)
@@ -520,7 +524,11 @@ class _Task:
             if land.problem.cover:
                 settle(self.weights, only_missing=True)
         if not land.exact:
-            settle(emphasise_images(self.weights, land.problem.objectives), only_missing=False)
+            # Groups carry many labels at once: mending one of them by force would spoil the others.
+            even = not land.problem.uneven
+            settle(
+                emphasise_images(self.weights, land.problem.objectives) if even else self.weights, only_missing=False
+            )
         return Candidate(unit_at)
 
 
