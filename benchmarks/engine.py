@@ -341,11 +341,11 @@ def changed(part: str, effort: str) -> Iterator[Any]:
 
     def crossing(tasks: Any, n_jobs: int, clock: Any, message: str) -> Any:
         if len(tasks) > 1 and "generation 1" not in message:
-            mothers = [task.mother for task in tasks]
+            parents = [task.parent for task in tasks]
             middle = len(tasks) // 2
             for i, task in enumerate(tasks):
-                other = mothers[i + (1 if i < middle else -1)]
-                tasks[i] = replace(task, mother=crossed(task.landscape, task.mother, other, int(task.seed)))
+                other = parents[i + (1 if i < middle else -1)]
+                tasks[i] = replace(task, parent=crossed(task.landscape, task.parent, other, int(task.seed)))
         return work(tasks, n_jobs, clock, message)
 
     if part == "one generation":

@@ -203,7 +203,7 @@ class LabelCounts:
     def presence(self) -> sp.csr_array:
         """Which labels occur in which sample: the counts with every positive entry set to 1."""
         ones = np.ones_like(self._matrix.data)
-        return _freeze_csr(sp.csr_array((ones, self._matrix.indices, self._matrix.indptr), shape=self._matrix.shape))
+        return freeze_csr(sp.csr_array((ones, self._matrix.indices, self._matrix.indptr), shape=self._matrix.shape))
 
     @cached_property
     def label_sets(self) -> LabelSets:
@@ -213,7 +213,7 @@ class LabelCounts:
         matrix = self._matrix
         first_row, set_of_sample = _kernels.distinct_rows(matrix.indptr, matrix.indices, matrix.data)
         return LabelSets(
-            counts=_freeze_csr(compact_csr(matrix[first_row])),
+            counts=freeze_csr(compact_csr(matrix[first_row])),
             set_of_sample=_frozen(set_of_sample),
             multiplicity=_frozen(np.bincount(set_of_sample, minlength=len(first_row)).astype(np.int64)),
         )
@@ -284,7 +284,7 @@ def _checked_matrix(counts: Any) -> sp.csr_array:
         raise EvoSplitError(
             f"counts holds {int(source.data.max())}, more than 2**31 - 1 instances of one label in one sample"
         )
-    return _freeze_csr(compact_csr(source))
+    return freeze_csr(compact_csr(source))
 
 
 def _checked_dense(counts: Any) -> npt.NDArray[Any]:
@@ -380,7 +380,8 @@ def _frozen(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return array
 
 
-def _freeze_csr(matrix: sp.csr_array) -> sp.csr_array:
+def freeze_csr(matrix: sp.csr_array) -> sp.csr_array:
+    """Make the arrays of a matrix read-only, in place."""
     for array in (matrix.data, matrix.indices, matrix.indptr):
         array.setflags(write=False)
     return matrix

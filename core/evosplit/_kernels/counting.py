@@ -170,13 +170,11 @@ def pair_totals(indptr: Ints, indices: Ints, n_labels: int, weights: Ints) -> tu
     return unique, sums[:found].copy()
 
 
-@jit
 def count_rows(group_of_row: Ints, subset_of_row: Ints, n_groups: int, k: int) -> Ints:
     """Cross-tabulate two codes per row: how many rows of each group lie in each subset."""
-    table = np.zeros((n_groups, k), dtype=np.int64)
-    for row in range(len(group_of_row)):
-        table[group_of_row[row], subset_of_row[row]] += 1
-    return table
+    cells = np.multiply(group_of_row, k, dtype=np.int64)
+    cells += subset_of_row
+    return np.bincount(cells, minlength=n_groups * k).reshape(n_groups, k)
 
 
 @jit

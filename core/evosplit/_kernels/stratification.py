@@ -8,6 +8,8 @@ to the front of its equals; so this and finding the rarest column cost a few ste
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from evosplit._kernels._jit import Floats, Ints, jit
@@ -17,9 +19,18 @@ TIE = 1e-9  # desires closer than this are equal; they are sums of multiples of 
 
 
 @jit
+def _greatest(values: Ints) -> Any:
+    """Return the greatest value, or 0; compiling this takes less time than `values.max()`."""
+    greatest = 0
+    for i in range(len(values)):
+        greatest = max(greatest, values[i])
+    return greatest
+
+
+@jit
 def build_queue(left: Ints) -> tuple[Ints, Ints, Ints]:
     """Sort the columns by the number of their units: (queue, place, start)."""
-    most = left.max() if len(left) else 0
+    most = _greatest(left)
     start = np.zeros(most + 3, dtype=np.int64)
     for column in range(len(left)):
         start[left[column] + 1] += 1
@@ -104,7 +115,7 @@ def place_rarest(
     """
     k = len(shares)
     desire, rest = np.empty(k), np.zeros(k)
-    waiting = np.empty(left.max() if len(left) else 0, dtype=np.int64)
+    waiting = np.empty(_greatest(left), dtype=np.int64)
     placed = 0
     while placed < limit:
         rarest = choose_rarest(left, queue, start, state)
@@ -124,7 +135,9 @@ def place_rarest(
             for j in range(k):
                 desire[j] = shares[j] * totals[rarest] - counts[rarest, j]
             if by_the_rest:
-                most = desire.max()
+                most = desire[0]
+                for j in range(1, k):
+                    most = max(most, desire[j])
                 for j in range(k):
                     rest[j] = 0.0
                     if desire[j] >= most - 2 * TIE:
@@ -213,16 +226,22 @@ def repair_sizes(
     (columns x k); returns the number of moves.
     """
     k = len(sizes)
-    excess = -sizes.astype(np.int64)
+    excess = np.empty(k, dtype=np.int64)
+    for j in range(k):
+        excess[j] = -sizes[j]
     for unit in range(len(assignment)):
         excess[assignment[unit]] += 1
     shares = sizes / len(assignment)
+    members = np.empty(len(assignment), dtype=np.int64)
     moves = 0
     for source in range(k):
         if excess[source] <= 0:
             continue
-        members = np.flatnonzero((assignment == source) & movable)
-        n_members = len(members)
+        n_members = 0
+        for unit in range(len(assignment)):
+            if assignment[unit] == source and movable[unit]:
+                members[n_members] = unit
+                n_members += 1
         while excess[source] > 0:
             tries = min(candidates, n_members)
             cheapest, best_slot, best_target = np.inf, -1, -1

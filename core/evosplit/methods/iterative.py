@@ -10,7 +10,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from evosplit.constraints import FREE
-from evosplit.counts import compact_csr, find_pairs
+from evosplit.counts import compact_csr, find_pairs, freeze_csr
 from evosplit.errors import EvoSplitError
 from evosplit.methods.base import Run, Solution
 from evosplit.problem import SplitProblem
@@ -116,7 +116,8 @@ def _presence(problem: SplitProblem) -> sp.csr_array:
     spans = [(0, problem.counts.n_labels), *((b.start, b.stop) for b in problem.blocks if b.name == "strata")]
     parts = [problem.features[:, start:stop] for start, stop in spans]
     labels = parts[0] if len(parts) == 1 else sp.hstack(parts, format="csr")
-    return compact_csr(sp.csr_array((np.ones(labels.nnz), labels.indices, labels.indptr), shape=labels.shape))
+    presence = sp.csr_array((np.ones(labels.nnz), labels.indices, labels.indptr), shape=labels.shape)
+    return freeze_csr(compact_csr(presence))  # read-only like LabelCounts: kernels are compiled for one kind of array
 
 
 def _columns(presence: sp.csr_array, n_labels: int, order: int) -> sp.csr_array:

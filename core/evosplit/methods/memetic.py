@@ -94,7 +94,7 @@ class Plan:
 
 PLANS = {
     "fast": Plan(root=25_000, enough=3_000_000, per_unit=20, points=3, generations=1),
-    "normal": Plan(root=100_000, enough=6_000_000, per_unit=30, points=7, generations=3),
+    "normal": Plan(root=70_000, enough=6_000_000, per_unit=30, points=7, generations=3),
     "thorough": Plan(root=600_000, enough=60_000_000, per_unit=400, points=11, generations=4),
 }
 
@@ -287,7 +287,7 @@ class Landscape:
     def effort_per_trial(self) -> float:
         """How much longer a trial takes than usual, because it evaluates many columns or moves whole groups."""
         if not self.problem.uneven:
-            return max(0.5, self.problem.features.shape[1] / FEW_COLUMNS) if self.exact else 1.0
+            return max(0.35, (self.problem.features.shape[1] / FEW_COLUMNS) ** 1.5) if self.exact else 1.0
         per_unit = np.average(np.diff(self.problem.features.indptr), weights=self.problem.copies)
         per_sample = self.problem.features.data @ np.repeat(self.problem.copies, np.diff(self.problem.features.indptr))
         return max(1.0, float(per_unit / (TRIAL_SHARE * per_sample / self.problem.sizes.sum())))
