@@ -82,6 +82,9 @@ class App:
 
         execute = self.button("Execute")
         expect(execute).to_be_enabled(timeout=PATIENCE)
+        # The form is resolved anew whenever it changes; only what stands still takes the click.
+        self.page.wait_for_timeout(500)
+        expect(execute).to_be_enabled(timeout=PATIENCE)
         execute.click()
         return self.page.locator(OUTPUT)
 
