@@ -9,7 +9,8 @@ Run it with `python -m benchmarks.paper --data DIRECTORY`. The directory holds t
 - "moea", "moea_constrained": for each set "ld", "lpd", "fz" and "flz".
 
 Everything takes hours, so every cell is kept in the directory `--keep` as soon as it is computed: a second call
-computes what is missing, and again what was computed with fewer runs than `--restarts` asks for.
+computes what is missing, and again what was computed with fewer runs than `--restarts` asks for or in less time than
+`--time-limit` allows.
 `benchmarks/results/paper.md` is written from all cells there are; `--report` computes nothing before.
 """
 
@@ -71,11 +72,21 @@ def key_of(data: str, reading: str, name: str, cover: bool) -> str:
     return f"{data} | {reading} | {name}{' constrained' if cover else ''}"
 
 
-def compute(counts: LabelCounts, method: Any, *, cover: bool, jobs: int, seed: int = 0) -> Cell:
-    """Split once; return what the tables show, and the split."""
+def compute(
+    counts: LabelCounts, method: Any, *, cover: bool, jobs: int, seed: int = 0, limit: float | None = None
+) -> Cell:
+    """Split once; return what the tables show, and the split; "cut" is the time limit, if it was reached."""
     wall, cpu = time.perf_counter(), time.process_time()
     made = kfold(
-        counts, FOLDS, method=method, objectives=OBJECTIVES, cover=cover, pick="origin", n_jobs=jobs, seed=seed
+        counts,
+        FOLDS,
+        method=method,
+        objectives=OBJECTIVES,
+        cover=cover,
+        pick="origin",
+        n_jobs=jobs,
+        seed=seed,
+        time_limit=limit,
     )
     found = made.measures
     return {
@@ -89,6 +100,7 @@ def compute(counts: LabelCounts, method: Any, *, cover: bool, jobs: int, seed: i
         "runs": getattr(method, "restarts", 1),
         "cpu": round(time.process_time() - cpu, 2),
         "wall": round(time.perf_counter() - wall, 2),
+        "cut": limit if any("time limit" in note for note in made.notes) else None,
         "assignment": made.assignment.tolist(),
     }
 
@@ -104,11 +116,14 @@ def keep_cell(directory: Path, key: str, cell: Cell) -> None:
     cell_file(directory, key).write_text(json.dumps({"key": key, **cell}), encoding="utf-8")
 
 
-def kept_cell(directory: Path, key: str, runs: int) -> Cell | None:
-    """Read a cell, if it is kept and as many runs were made for it."""
+def kept_cell(directory: Path, key: str, runs: int, limit: float | None = 0.0) -> Cell | None:
+    """Read a cell, if it is kept, as many runs were made for it and they had as much time."""
     path = cell_file(directory, key)
     cell = json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
-    return cell if cell and cell["runs"] >= runs else None
+    if cell is None or cell["runs"] < runs:
+        return None
+    cut = cell.get("cut")
+    return cell if cut is None or (limit is not None and limit <= cut) else None
 
 
 def all_cells(directory: Path) -> Cells:
@@ -143,9 +158,10 @@ def wanted_cells(
 def compute_missing(sets: dict[str, Path], paper: dict[str, Any], arguments: argparse.Namespace) -> None:
     """Compute the cells that are not kept yet, and keep each at once."""
     for key, path, method, cover, seed in wanted_cells(sets, paper, arguments):
-        if kept_cell(arguments.keep, key, getattr(method, "restarts", 1)) is None:
+        limit = arguments.time_limit
+        if kept_cell(arguments.keep, key, getattr(method, "restarts", 1), limit) is None:
             print(key, flush=True)
-            cell = compute(load_counts(path), method, cover=cover, jobs=arguments.jobs, seed=seed)
+            cell = compute(load_counts(path), method, cover=cover, jobs=arguments.jobs, seed=seed, limit=limit)
             keep_cell(arguments.keep, key, cell)
 
 
@@ -242,12 +258,17 @@ def moea_table(
             theirs, ours = printed[data][measure], value_of(found, measure)
             kind = f"Table {number} (MOEA{', not minimised' if measure in ('fz', 'flz') else ''})"
             row += [show(theirs), seen.cell(kind, measure.upper(), reading, data, ours, theirs)]
-        rows.append([*row, found["runs"] if found else "–", found["points"] if found else "–"])
+        rows.append([*row, runs_of(found) if found else "–", found["points"] if found else "–"])
     header = ["set"]
     for measure in ("LD", "LPD", "FZ", "FLZ"):
         header += [f"{measure}: paper", "ours"]
     title = f"### Table {number}: MOEA {'with' if cover else 'without'} the constraint, {reading}"
     return f"{title}\n\n{markdown_table([*header, 'runs', 'points'], rows)}"
+
+
+def runs_of(cell: Cell) -> str:
+    """Say of how many runs a cell is the best, and whether the time limit cut them short."""
+    return f"{cell['runs']}{', cut' if cell.get('cut') else ''}"
 
 
 def show(value: float) -> str:
@@ -314,10 +335,11 @@ def exactness(sets: Iterable[str], paper: dict[str, Any], cells: Cells) -> str:
     ours = [(data, key, cell) for data in sets for key, cell in evolved(data, cells).items()]
     exact = sum(cell["ed"] == 0 for _, _, cell in ours)
     same = sum(cell["fz"] == paper["fz"][data]["all"] for data, _, cell in ours)
+    less = sum(cell["fz"] < paper["fz"][data]["all"] for data, _, cell in ours)
     covered = [cell for _, key, cell in ours if key.endswith("constrained")]
     floor = sum(cell["flz"] == cell["floor"] for cell in covered)
     return f"""- Table 5, ED: {exact} of {len(ours)} evolved splits have exact sizes, as in the paper.
-- Table 6, FZ: {same} of {len(ours)} splits have the paper's FZ.
+- Table 6, FZ: {same} of {len(ours)} splits have the paper's FZ, {less} a smaller one.
 - Tables 7 and 9, FLZ with the constraint: {floor} of {len(covered)} splits are at the floor, the least FLZ that any
   split of the set can have.
 """
@@ -359,6 +381,7 @@ def kernel_table(sets: dict[str, Path]) -> str:
         genetics = Genetics(problem, OBJECTIVES, 0.01)
         population = genetics.draw(50, np.random.default_rng(0))
         genetics.score(population[:1])
+        naive_scores(counts, population[:1])
         started = time.process_time()
         fast = genetics.score(population)
         kernel, started = time.process_time() - started, time.process_time()
@@ -384,7 +407,7 @@ def times(sets: dict[str, Path], cells: Cells) -> str:
             for name in NAMES:
                 for cover in (False, True):
                     cell = cells.get(key_of(data, reading, name, cover))
-                    row.append(f"{cell['cpu']:.0f} ({cell['runs']})" if cell else "–")
+                    row.append(f"{cell['cpu']:.0f} ({runs_of(cell)})" if cell else "–")
         rows.append(row)
     return markdown_table(header, rows)
 
@@ -398,7 +421,7 @@ def missing(sets: Iterable[str], paper: dict[str, Any], cells: Cells) -> str:
             if left:
                 lines.append(f"- Table {number}, *{reading}*: {', '.join(left)}.")
     if not lines:
-        return "Every cell of Tables 3 - 9 is computed in both readings.\n"
+        return f"Every cell of Tables 3 - 9 is computed in both readings.{cut_short(cells)}\n"
     factors = []
     for data in sets:
         found = [cells.get(key_of(data, reading, "moea", False)) for reading in ("as printed", "one gene")]
@@ -409,8 +432,21 @@ def missing(sets: Iterable[str], paper: dict[str, Any], cells: Cells) -> str:
 
 {chr(10).join(lines)}
 
-A run of NSGA-II *one gene* takes {pace} times as long as one *as printed* where both were made.
+A run of NSGA-II *one gene* takes {pace} times as long as one *as printed* where both were made.{cut_short(cells)}
 """
+
+
+def cut_short(cells: Cells) -> str:
+    """Say which cells are those of runs that had not come to their end."""
+    cut = {key: cell["cut"] for key, cell in cells.items() if cell.get("cut")}
+    if not cut:
+        return ""
+    return f"""
+
+These runs were cut short after {span(list(cut.values()))} s of wall time, while their fronts still changed; more time
+may improve them:
+
+{chr(10).join(f"- {key.replace(' | ', ', ')}" for key in cut)}"""
 
 
 def report(sets: dict[str, Path], paper: dict[str, Any], cells: Cells) -> str:
@@ -434,7 +470,8 @@ def report(sets: dict[str, Path], paper: dict[str, Any], cells: Cells) -> str:
     return f"""# The paper's tables
 
 {machine_line("evosplit-plugins", "pymoo", "numpy", "numba")}
-{FOLDS} folds, `pick="origin"`, best of five runs, or of one where five would take too long (see the last table).
+{FOLDS} folds, `pick="origin"`, best of five runs, or of one where five would take too long (the last table says
+which, and marks runs that were cut short).
 LD is Eq. 2 and LPD is Eq. 2 on pairs, which is what the paper's tables report. A plus marks the constraint
 (`cover=True`). In brackets the ratio to the paper's cell; bold: more than 10 % above it; "–": not computed,
 or not in the paper.
@@ -479,7 +516,7 @@ Every cell as its ratio to the paper's (ours itself where the paper's is 0); tho
 As printed, runs end too early, as said above. NSGA-II is nearer to the paper's cells than the single-objective
 algorithm, since a front goes on changing when a single best individual no longer does. Which point is nearest to the
 origin depends on the larger measure most: on scene that is LPD by far, and LD of the chosen point follows by chance, as
-does FLZ without the constraint on all sets.
+does FLZ without the constraint on all sets. Runs that were cut short, if any, are named at the end.
 
 {ratios}
 ## Evaluating a population
@@ -494,7 +531,8 @@ with numpy (five of them, times ten).
 ## What it costs
 
 {missing(sets, paper, cells)}
-CPU seconds of a cell, in brackets the runs of which it is the best:
+CPU seconds of a cell, in brackets the runs of which it is the best. A cell that was kept shows the time that the code
+of its day took; code that is faster since then, but gives the same results, does not compute it again.
 
 {times(sets, cells)}"""
 
@@ -509,6 +547,7 @@ def main() -> None:
     parser.add_argument("--restarts", type=int, default=5, help="runs of which the best is taken")
     parser.add_argument("--random", type=int, default=20, help="random splits to average")
     parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--time-limit", type=float, help="seconds after which the runs of a cell are cut short")
     parser.add_argument("--keep", type=Path, default=KEEP, help="directory that keeps the cells (%(default)s)")
     parser.add_argument("--report", action="store_true", help="compute nothing, write down the cells there are")
     arguments = parser.parse_args()

@@ -8,6 +8,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
+from pymoo.algorithms.moo import nsga2 as pymoo_nsga2
+from pymoo.core.population import Population
+from pymoo.operators.survival.rank_and_crowding import RankAndCrowding
 from strategies import count_matrices
 
 from evosplit import EvoSplitError, LabelCounts, kfold, split
@@ -46,12 +49,12 @@ def naive_triplets(counts, assignment, k):
     return odds_deviation(table, table.sum(axis=0)).mean() if table.size else 0.0
 
 
-def algorithm_and_population(counts, method):
+def algorithm_and_population(counts, method, objectives=PAPERS):
     """Set pymoo up and draw a first, evaluated population."""
     counts = LabelCounts(counts)
-    problem = build_problem(counts, resolve_subsets((0.5, 0.3, 0.2), counts.n_samples), objectives=PAPERS)
-    genetics = Genetics(problem, PAPERS, method.mutation_rate)
-    algorithm = nsga2._algorithm(method, 2)
+    problem = build_problem(counts, resolve_subsets((0.5, 0.3, 0.2), counts.n_samples), objectives=objectives)
+    genetics = Genetics(problem, objectives, method.mutation_rate)
+    algorithm = nsga2._algorithm(method, genetics)
     algorithm.setup(nsga2._PopulationProblem(genetics), seed=0)
     algorithm.next()
     return algorithm, genetics
@@ -87,11 +90,12 @@ def test_finds_the_whole_front_of_a_tiny_set():
     assert made.front.objectives == pytest.approx(best)
 
 
-def test_same_seed_same_front():
+@pytest.mark.parametrize("objectives", [PAPERS, (*PAPERS, "triplets")])
+def test_same_seed_same_front(objectives):
     """A seed fixes the whole front, whatever the number of threads; another seed gives another one."""
     counts = labels(m=60)
     first, again, threads, other = (
-        split(counts, (0.6, 0.4), method=NSGA2(restarts=2), objectives=PAPERS, seed=seed, n_jobs=n_jobs).front
+        split(counts, (0.6, 0.4), method=NSGA2(restarts=2), objectives=objectives, seed=seed, n_jobs=n_jobs).front
         for seed, n_jobs in ((1, 1), (1, 1), (1, 2), (2, 1))
     )
     assert (first.assignments == again.assignments).all()
@@ -112,8 +116,9 @@ def test_cover_holds_on_the_whole_front():
     assert (counts.sum(axis=0) >= 5).all()
     made = kfold(counts, 5, method="nsga2", objectives=PAPERS, effort="fast")
     assert all(made.pick(at).measures.flz == 0 for at in range(len(made.front)))
-    loose = kfold(counts, 5, method="nsga2", objectives=PAPERS, effort="fast", cover=False)
-    assert any(loose.pick(at).measures.flz > 0 for at in range(len(loose.front)))
+    method = NSGA2(patience=1, restarts=1)
+    loose = [kfold(counts, 5, method=method, objectives=PAPERS, cover=False, seed=seed) for seed in range(5)]
+    assert any(made.pick(at).measures.flz > 0 for made in loose for at in range(len(made.front)))
 
 
 @pytest.mark.parametrize(("crossovers", "mutations"), [(10, 10), (0, 18), (18, 0)])
@@ -130,13 +135,35 @@ def test_children_by_crossover_and_by_mutation(crossovers, mutations):
     assert sum(mutants) >= mutations - (1 if crossovers else 0), "a mutant that equals its parent is bred anew"
 
 
-def test_new_individuals_are_evaluated():
+@pytest.mark.parametrize(("objectives", "kind"), [(PAPERS, "NSGA2"), ((*PAPERS, "triplets"), "UNSGA3")])
+def test_new_individuals_are_evaluated(objectives, kind):
     """The scores of the survivors are those of their genes, also after many generations."""
-    algorithm, genetics = algorithm_and_population(labels(), NSGA2())
+    algorithm, genetics = algorithm_and_population(labels(), NSGA2(), objectives)
+    assert kind in [base.__name__ for base in type(algorithm).__mro__]
     for _ in range(20):
         algorithm.next()
     assert len(algorithm.pop) == 50
-    assert algorithm.pop.get("F") == pytest.approx(genetics.score(algorithm.pop.get("X")))
+    assert (algorithm.pop.get("F") == genetics.score(algorithm.pop.get("X"))).all()
+
+
+def test_tournament_and_survival_are_pymoos():
+    """Parents and survivors are those that pymoo's own NSGA-II chooses, with the same chance."""
+    algorithm, _ = algorithm_and_population(labels(m=40, q=4), NSGA2())
+    for seed in range(15):
+        pairs = np.random.default_rng(seed).integers(50, size=(60, 2))
+        ours, theirs = np.random.default_rng(seed), np.random.default_rng(seed)
+        chosen = nsga2._by_dominance_and_crowding(algorithm.pop, pairs, ours)
+        algorithm.random_state, kept = theirs, algorithm.random_state
+        assert (chosen == pymoo_nsga2.binary_tournament(algorithm.pop, pairs, algorithm)).all()
+        algorithm.random_state = kept
+        everyone = Population.merge(algorithm.pop, algorithm.infill())
+        algorithm.evaluator.eval(algorithm.problem, everyone, algorithm=algorithm)
+        found = []
+        for survival, rng in ((nsga2._RankAndCrowding(), ours), (RankAndCrowding(), theirs)):
+            survivors = survival.do(algorithm.problem, everyone, n_survive=50, random_state=rng)
+            found.append([(id(one), one.get("rank"), one.get("crowding")) for one in survivors])
+        assert found[0] == found[1]
+        algorithm.next()
 
 
 def test_run_ends_when_the_front_no_longer_changes():
@@ -170,7 +197,6 @@ def test_many_objectives():
     """Labels, pairs and triplets are spread together by U-NSGA-III: every objective is well below a random split's."""
     counts = labels(m=200)
     made = kfold(counts, 4, method="nsga2", objectives=("instances", "pairs", "triplets"), effort="fast")
-    assert type(nsga2._algorithm(NSGA2(), 3)).__name__ == "UNSGA3"
     assert not any(dominated(point, made.front.objectives) for point in made.front.objectives)
     for point, assignment in zip(made.front.objectives, made.front.assignments, strict=True):
         assert point[2] == pytest.approx(triplet_distribution(counts, assignment))
@@ -221,3 +247,15 @@ def test_bad_parameters():
     """A parameter with which no run is possible is refused by name."""
     with pytest.raises(EvoSplitError, match="population is 0; give an integer of at least 2"):
         NSGA2(population=0)
+
+
+def test_more_objectives_than_individuals():
+    """Fewer individuals than objectives are refused."""
+    with pytest.raises(EvoSplitError, match="population is 3, fewer than the 4 objectives; give at least 4"):
+        kfold(labels(m=40), 2, method=NSGA2(population=3), objectives=("images", "instances", "pairs", "triplets"))
+
+
+def test_nothing_is_printed(capfd):
+    """A run with as few individuals as objectives prints nothing."""
+    kfold(labels(m=40), 2, method=NSGA2(population=3, restarts=1), objectives=(*PAPERS, "triplets"))
+    assert capfd.readouterr() == ("", "")

@@ -9,27 +9,91 @@ import numpy as np
 
 from evosplit._kernels._jit import Floats, Ints, jit
 
+SMALL = 16  # counts below this are so frequent that their odds are computed once a subset
+
 
 @jit
-def _deviation(counts: Ints, odds: Floats, size: int, start: int, stop: int, by_total: bool) -> float:
-    """Sum how far the odds of the columns start ... stop in a subset are from the odds overall."""
+def _odds(count: int, total: int, of_small: Floats) -> float:
+    """Return the odds of a count against the rest of the total."""
+    if count < SMALL:
+        odds: float = of_small[np.uintp(count)]  # unsigned: no check for an index from the end
+        return odds
+    return count / max(total - count, 1)
+
+
+@jit
+def _total(counts: Ints, size: int, by_total: bool, of_small: Floats) -> int:
+    """Return what odds in a subset are taken against, and fill in the odds of small counts."""
     total = size
     if by_total:
         total = 0
-        for column in range(start, stop):
+        for column in range(len(counts)):
             total += counts[column]
-    deviation = 0.0
-    for column in range(start, stop):
-        if odds[column] >= 0.0:
-            deviation += abs(counts[column] / max(total - counts[column], 1) - odds[column])
-    return deviation
+    for count in range(SMALL):
+        of_small[count] = count / max(total - count, 1)
+    return total
+
+
+@jit
+def _deviate(table: Ints, odds: Floats, blocks: Ints, sizes: Ints, chosen: Ints, deviations: Floats) -> None:
+    """Sum how far the odds in the subsets `chosen` are from the odds overall: deviations[block, subset].
+
+    Four subsets are summed side by side, since a single sum spends its time waiting for the last addition. Each is
+    still added up in the order of its columns, so it is the same to the last bit whatever it is summed with.
+    """
+    of_small = np.empty((4, SMALL))
+    of_a, of_b, of_c, of_d = of_small[0], of_small[1], of_small[2], of_small[3]
+    last = len(chosen) - 1
+    for block in range(len(blocks)):
+        start, stop, by_total = blocks[block, 0], blocks[block, 1], blocks[block, 2] > 0
+        overall = odds[start:stop]
+        for at in range(0, len(chosen), 4):
+            a, b = chosen[at], chosen[min(at + 1, last)]
+            c, d = chosen[min(at + 2, last)], chosen[min(at + 3, last)]
+            in_a, in_b, in_c, in_d = (
+                table[a, start:stop],
+                table[b, start:stop],
+                table[c, start:stop],
+                table[d, start:stop],
+            )
+            total_a = _total(in_a, sizes[a], by_total, of_a)
+            total_b = _total(in_b, sizes[b], by_total, of_b)
+            total_c = _total(in_c, sizes[c], by_total, of_c)
+            total_d = _total(in_d, sizes[d], by_total, of_d)
+            sum_a = sum_b = sum_c = sum_d = 0.0
+            for column in range(len(overall)):
+                expected = overall[column]
+                if expected >= 0.0:
+                    sum_a += abs(_odds(in_a[column], total_a, of_a) - expected)
+                    sum_b += abs(_odds(in_b[column], total_b, of_b) - expected)
+                    sum_c += abs(_odds(in_c[column], total_c, of_c) - expected)
+                    sum_d += abs(_odds(in_d[column], total_d, of_d) - expected)
+            deviations[block, a], deviations[block, b] = sum_a, sum_b
+            deviations[block, c], deviations[block, d] = sum_c, sum_d
+
+
+@jit
+def _mean(blocks: Ints, deviations: Floats, scores: Floats) -> None:
+    """Average the deviations (blocks x subsets) over subsets and columns."""
+    k = deviations.shape[1]
+    for block in range(len(blocks)):
+        deviation = 0.0
+        for j in range(k):
+            deviation += deviations[block, j]
+        scores[block] = deviation / max((blocks[block, 1] - blocks[block, 0]) * k, 1)
 
 
 @jit
 def _tally(indptr: Ints, indices: Ints, data: Ints, type_of_unit: Ints, genes: Ints, copies: Ints, table: Ints) -> None:
     """Sum the features in each subset (k x columns); units are counted by type first, and summed once a type."""
-    copies[:] = 0
     table[:] = 0
+    if len(type_of_unit) < copies.size // 3:
+        # So few units of a type are in a subset together that counting them does not pay.
+        for unit in range(len(type_of_unit)):
+            for at in range(indptr[type_of_unit[unit]], indptr[type_of_unit[unit] + 1]):
+                table[genes[unit], indices[at]] += data[at]
+        return
+    copies[:] = 0
     for unit in range(len(type_of_unit)):
         copies[type_of_unit[unit], genes[unit]] += 1
     for kind in range(len(copies)):
@@ -50,17 +114,21 @@ def _differing(genes: Ints, others: Ints) -> int:
 
 
 @jit
+def _move(indptr: Ints, indices: Ints, data: Ints, kind: int, source: int, target: int, table: Ints) -> None:
+    """Move the features of a type from one subset to another."""
+    for at in range(indptr[kind], indptr[kind + 1]):
+        table[source, indices[at]] -= data[at]
+        table[target, indices[at]] += data[at]
+
+
+@jit
 def _follow(
     indptr: Ints, indices: Ints, data: Ints, type_of_unit: Ints, genes: Ints, others: Ints, table: Ints
 ) -> None:
     """Turn the sums of one individual into those of another."""
     for unit in range(len(type_of_unit)):
-        source, target = genes[unit], others[unit]
-        if source != target:
-            kind = type_of_unit[unit]
-            for at in range(indptr[kind], indptr[kind + 1]):
-                table[source, indices[at]] -= data[at]
-                table[target, indices[at]] += data[at]
+        if genes[unit] != others[unit]:
+            _move(indptr, indices, data, type_of_unit[unit], genes[unit], others[unit], table)
 
 
 @jit
@@ -82,6 +150,7 @@ def score_population(
     k = len(sizes)
     copies = np.empty((len(indptr) - 1, k), dtype=np.int32)
     table = np.empty((k, len(odds)), dtype=np.int32)
+    deviations = np.empty((len(blocks), k))
     scores = np.empty((len(population), len(blocks)))
     for individual in range(len(population)):
         genes = population[individual]
@@ -90,12 +159,8 @@ def score_population(
             _follow(indptr, indices, data, type_of_unit, population[individual - 1], genes, table)
         else:
             _tally(indptr, indices, data, type_of_unit, genes, copies, table)
-        for block in range(len(blocks)):
-            start, stop, by_total = blocks[block, 0], blocks[block, 1], blocks[block, 2] > 0
-            deviation = 0.0
-            for j in range(k):
-                deviation += _deviation(table[j], odds, sizes[j], start, stop, by_total)
-            scores[individual, block] = deviation / max((stop - start) * k, 1)
+        _deviate(table, odds, blocks, sizes, np.arange(k), deviations)
+        _mean(blocks, deviations, scores[individual])
     return scores
 
 
@@ -106,26 +171,23 @@ def tally_population(
     data: Ints,
     type_of_unit: Ints,
     odds: Floats,
+    blocks: Ints,
     sizes: Ints,
-    by_total: bool,
     population: Ints,
     tables: Ints,
     deviations: Floats,
 ) -> Floats:
-    """Evaluate individuals of one objective, and fill in what `score_children` starts from.
+    """Evaluate all individuals as `score_population` does, and fill in what `score_children` starts from.
 
-    That is the sums of each individual (k x columns) and its deviation in each subset.
+    That is the sums of each individual (k x columns) and its deviations (blocks x k).
     """
     k = len(sizes)
     copies = np.empty((len(indptr) - 1, k), dtype=np.int32)
-    scores = np.zeros(len(population))
+    scores = np.empty((len(population), len(blocks)))
     for individual in range(len(population)):
-        table = tables[individual]
-        _tally(indptr, indices, data, type_of_unit, population[individual], copies, table)
-        for j in range(k):
-            deviations[individual, j] = _deviation(table[j], odds, sizes[j], 0, len(odds), by_total)
-            scores[individual] += deviations[individual, j]
-        scores[individual] /= max(len(odds) * k, 1)
+        _tally(indptr, indices, data, type_of_unit, population[individual], copies, tables[individual])
+        _deviate(tables[individual], odds, blocks, sizes, np.arange(k), deviations[individual])
+        _mean(blocks, deviations[individual], scores[individual])
     return scores
 
 
@@ -136,78 +198,85 @@ def score_children(
     data: Ints,
     type_of_unit: Ints,
     odds: Floats,
+    blocks: Ints,
     sizes: Ints,
-    by_total: bool,
     population: Ints,
     tables: Ints,
     deviations: Floats,
+    touched: Ints,
+    nearest: Ints,
     parents: Ints,
     children: Ints,
 ) -> Floats:
-    """Evaluate the rows `children`, for one objective, by what they changed in the rows `parents`.
+    """Evaluate the rows `children` of the population by what they changed in the nearest of their rows `parents`.
 
-    Their deviations are filled in, their tables are not: most children do not survive (see `adopt_children`).
+    Deviations are filled in, but of the tables only the subsets that changed: most children do not survive (see
+    `adopt_children`). `touched` (rows x k) and `nearest` (rows) say which those are, and the parent.
     """
     k = len(sizes)
-    scores = np.empty(len(children))
-    table = np.empty((k, len(odds)), dtype=np.int32)
-    touched = np.empty(k, dtype=np.bool_)
+    copies = np.empty((len(indptr) - 1, k), dtype=np.int32)
+    chosen = np.empty(k, dtype=np.int64)
+    scores = np.empty((len(children), len(blocks)))
     for at in range(len(children)):
-        parent, child = parents[at], children[at]
-        touched[:] = False
-        for unit in range(len(type_of_unit)):
-            source, target = population[parent, unit], population[child, unit]
-            if source != target:
-                for j in (source, target):
-                    if not touched[j]:
-                        touched[j] = True
-                        table[j] = tables[parent, j]
-                kind = type_of_unit[unit]
-                for entry in range(indptr[kind], indptr[kind + 1]):
-                    table[source, indices[entry]] -= data[entry]
-                    table[target, indices[entry]] += data[entry]
-        deviation = 0.0
+        child = children[at]
+        after, table, changed = population[child], tables[child], touched[child]
+        parent, least = parents[at, 0], _differing(population[parents[at, 0]], after)
+        for other in parents[at, 1:]:
+            differing = _differing(population[other], after) if other != parent else least
+            if differing < least:
+                parent, least = other, differing
+        nearest[child] = parent
+        before = population[parent]
+        if least < len(after) // 4:
+            changed[:] = False
+            for unit in range(len(after)):
+                if before[unit] != after[unit]:
+                    for j in (before[unit], after[unit]):
+                        if not changed[j]:
+                            changed[j] = True
+                            table[j] = tables[parent, j]
+                    _move(indptr, indices, data, type_of_unit[unit], before[unit], after[unit], table)
+        else:
+            changed[:] = True
+            _tally(indptr, indices, data, type_of_unit, after, copies, table)
+        n = 0
         for j in range(k):
-            deviations[child, j] = deviations[parent, j]
-            if touched[j]:
-                deviations[child, j] = _deviation(table[j], odds, sizes[j], 0, len(odds), by_total)
-            deviation += deviations[child, j]
-        scores[at] = deviation / max(len(odds) * k, 1)
+            if changed[j]:
+                chosen[n] = j
+                n += 1
+        deviations[child] = deviations[parent]
+        _deviate(table, odds, blocks, sizes, chosen[:n], deviations[child])
+        _mean(blocks, deviations[child], scores[at])
     return scores
 
 
 @jit
-def adopt_children(
-    indptr: Ints,
-    indices: Ints,
-    data: Ints,
-    type_of_unit: Ints,
-    population: Ints,
-    tables: Ints,
-    parents: Ints,
-    children: Ints,
-) -> None:
-    """Fill in the tables of children that survive, from those of their parents."""
-    for at in range(len(children)):
-        parent, child = parents[at], children[at]
-        tables[child] = tables[parent]
-        _follow(indptr, indices, data, type_of_unit, population[parent], population[child], tables[child])
+def adopt_children(tables: Ints, touched: Ints, nearest: Ints, children: Ints) -> None:
+    """Complete the tables of children that survive with the subsets in which they are like their nearest parents."""
+    for child in children:
+        for j in range(tables.shape[1]):
+            if not touched[child, j]:
+                tables[child, j] = tables[nearest[child], j]
 
 
 @jit
 def mutate(population: Ints, n_genes: int, k: int, rng: np.random.Generator) -> None:
     """Give `n_genes` distinct genes of each individual, drawn at random, another subset each."""
     m = population.shape[1]
+    drawn = np.zeros(m, dtype=np.bool_)
+    genes = np.empty(n_genes, dtype=np.int64)
     for individual in range(len(population)):
-        drawn = {-1}  # an empty set would have no type
-        for upper in range(m - n_genes, m):
+        for at in range(n_genes):
             # Floyd's sampling: every choice of n_genes out of m is equally likely.
+            upper = m - n_genes + at
             gene = int(rng.integers(0, upper + 1))
-            if gene in drawn:
+            if drawn[gene]:
                 gene = upper
-            drawn.add(gene)
+            drawn[gene] = True
+            genes[at] = gene
             other = rng.integers(0, k - 1)
             population[individual, gene] = other + (other >= population[individual, gene])
+        drawn[genes] = False
 
 
 @jit
@@ -221,16 +290,32 @@ def cross_over(first: Ints, second: Ints, rng: np.random.Generator) -> Ints:
 
 
 @jit
+def _count(genes: Ints, counts: Ints) -> None:
+    """Count the units in each subset."""
+    # Four counts in turn, since adding to the same one again has to wait for the last addition.
+    parts = np.zeros((4, len(counts)), dtype=np.int64)
+    even = len(genes) // 4 * 4
+    for unit in range(0, even, 4):
+        parts[0, genes[unit]] += 1
+        parts[1, genes[unit + 1]] += 1
+        parts[2, genes[unit + 2]] += 1
+        parts[3, genes[unit + 3]] += 1
+    for unit in range(even, len(genes)):
+        parts[0, genes[unit]] += 1
+    counts[:] = parts.sum(axis=0)
+
+
+@jit
 def repair_sizes(population: Ints, sizes: Ints, rng: np.random.Generator) -> None:
     """Move random units of subsets that are too large to subsets that are too small."""
     m, k = population.shape[1], len(sizes)
-    members = np.empty(m, dtype=np.int64)
+    members = np.empty(m + 1, dtype=np.int64)
+    slots = np.empty(m, dtype=np.int64)
+    surplus = np.empty(k, dtype=np.int64)
     for individual in range(len(population)):
         genes = population[individual]
-        surplus = -sizes
-        for unit in range(m):
-            surplus[genes[unit]] += 1
-        slots = np.empty(m, dtype=np.int64)
+        _count(genes, surplus)
+        surplus -= sizes
         missing = 0
         for j in range(k):
             for _ in range(-surplus[j]):
@@ -241,9 +326,8 @@ def repair_sizes(population: Ints, sizes: Ints, rng: np.random.Generator) -> Non
                 continue
             n = 0
             for unit in range(m):
-                if genes[unit] == j:
-                    members[n] = unit
-                    n += 1
+                members[n] = unit  # overwritten unless the unit belongs to the subset: quicker than to ask first
+                n += genes[unit] == j
             for drawn in range(surplus[j]):
                 other = rng.integers(drawn, n)
                 members[drawn], members[other] = members[other], members[drawn]
@@ -345,13 +429,12 @@ def repair_cover(
             continue
         present = np.zeros((n_labels, k), dtype=np.int32)
         members, starts, slot_of = _members(genes, sizes)
-        for unit in range(m):
-            kind = type_of_unit[unit]
-            for at in range(indptr[kind], indptr[kind + 1]):
-                present[indices[at], genes[unit]] += 1
         excess = 0
         for label in range(n_labels):
-            excess -= max(0, k - (label_starts[label + 1] - label_starts[label]))
+            units = label_units[label_starts[label] : label_starts[label + 1]]
+            for unit in units:
+                present[label, genes[unit]] += 1
+            excess -= max(0, k - len(units))
             for j in range(k):
                 excess += present[label, j] == 0
         stale = 0

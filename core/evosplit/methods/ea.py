@@ -13,6 +13,7 @@ from evosplit.errors import EvoSplitError
 from evosplit.methods.base import Run, Solution
 from evosplit.methods.operators import Genetics, check_settings, share_done
 from evosplit.methods.restarts import Watch, run_restarts
+from evosplit.methods.tallies import Tallies
 from evosplit.problem import SplitProblem
 
 __all__ = ["EvolutionaryAlgorithm"]
@@ -96,13 +97,14 @@ def _evolve(
         first, second = pool.ranked[rng.choice(n, size=(2, children), p=by_rank)]
         crossed = slice(0, method.crossovers)
         mutated = slice(method.crossovers, children)
+        second[mutated] = first[mutated]
         bred = np.concatenate(
             (
                 genetics.cross_over(pool.genes[first[crossed]], pool.genes[second[crossed]], rng),
                 genetics.mutate(pool.genes[first[mutated]], rng),
             )
         )
-        pool.replace_worst(first, genetics.repair(bred, rng))
+        pool.replace_worst(np.stack((first, second), axis=1), genetics.repair(bred, rng))
         generation += 1
         stale = 0 if pool.best < best else stale + 1
         best = pool.best
@@ -110,27 +112,20 @@ def _evolve(
 
 
 class _Pool:
-    """The population and room for the children, in one array that is never copied.
-
-    Beside each individual stand the counts in its subsets, so that a child is evaluated by what it changed.
-    """
+    """The population, ranked, and room for the children."""
 
     def __init__(self, genetics: Genetics, individuals: Genes, children: int) -> None:
-        from evosplit._kernels import population as kernels
-
         n = len(individuals)
-        rows, problem = genetics.features, genetics.problem
-        self._features = (rows.indptr, rows.indices, rows.data, problem.type_of_unit)
-        self._measure = (genetics.odds, problem.sizes, genetics.blocks[0].by_total)
-        self.genes = np.concatenate((individuals, np.zeros((children, problem.n_units), individuals.dtype)))
-        self._tables = np.zeros((n + children, problem.k, rows.shape[1]), dtype=np.int32)
-        self._deviations = np.zeros((n + children, problem.k))
+        self._tallies = Tallies(genetics, n + children)
         self._fitness = np.zeros(n + children)
-        self._fitness[:n] = kernels.tally_population(
-            *self._features, *self._measure, individuals, self._tables, self._deviations
-        )
+        self._fitness[:n] = self._tallies.place(individuals)[:, 0]
         self.ranked = np.argsort(self._fitness[:n], kind="stable")
         self._free = np.arange(n, n + children)
+
+    @property
+    def genes(self) -> Genes:
+        """The genes of every row; `ranked` tells which rows are alive."""
+        return self._tallies.genes
 
     @property
     def best(self) -> float:
@@ -138,16 +133,10 @@ class _Pool:
         return float(self._fitness[self.ranked[0]])
 
     def replace_worst(self, parents: npt.NDArray[np.intp], children: Genes) -> None:
-        """Let the best of population and children survive; `parents` are the rows that the children changed."""
-        from evosplit._kernels import population as kernels
-
+        """Let the best of population and children survive; `parents` are the rows of each child's parents."""
         n = len(self.ranked)
-        self.genes[self._free] = children
-        self._fitness[self._free] = kernels.score_children(
-            *self._features, *self._measure, self.genes, self._tables, self._deviations, parents, self._free
-        )
+        self._fitness[self._free] = self._tallies.breed(self._free, parents, children)[:, 0]
         everyone = np.concatenate((self.ranked, self._free))
         everyone = everyone[np.argsort(self._fitness[everyone], kind="stable")]
-        survive = np.isin(self._free, everyone[:n])
-        kernels.adopt_children(*self._features, self.genes, self._tables, parents[survive], self._free[survive])
+        self._tallies.adopt(self._free[np.isin(self._free, everyone[:n])])
         self.ranked, self._free = everyone[:n], everyone[n:]

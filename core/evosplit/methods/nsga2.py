@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
@@ -13,6 +14,8 @@ from pymoo.config import Config
 from pymoo.core.algorithm import Algorithm
 from pymoo.core.crossover import Crossover
 from pymoo.core.duplicate import DuplicateElimination
+from pymoo.core.evaluator import Evaluator
+from pymoo.core.individual import Individual
 from pymoo.core.mating import Mating
 from pymoo.core.mutation import Mutation
 from pymoo.core.population import Population
@@ -23,17 +26,21 @@ from pymoo.core.termination import Termination
 from pymoo.operators.selection.tournament import TournamentSelection
 from pymoo.operators.survival.rank_and_crowding import RankAndCrowding
 from pymoo.util.nds.non_dominated_sorting import NonDominatedSorting
+from pymoo.util.randomized_argsort import randomized_argsort
 from pymoo.util.ref_dirs import get_reference_directions
 
+from evosplit.errors import EvoSplitError
 from evosplit.methods.base import Run, Solution
 from evosplit.methods.operators import Genetics, check_settings, share_done
 from evosplit.methods.restarts import Watch, run_restarts
+from evosplit.methods.tallies import Tallies
 from evosplit.problem import SplitProblem
 
 __all__ = ["NSGA2"]
 
 Genes = npt.NDArray[np.signedinteger[Any]]
 Floats = npt.NDArray[np.float64]
+Rows = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True)
@@ -83,6 +90,11 @@ class NSGA2:
 
     def solve(self, problem: SplitProblem, run: Run) -> Solution:
         """Return the fronts of all runs."""
+        if len(problem.objectives) > max(self.population, 2):
+            raise EvoSplitError(
+                f"population is {self.population}, fewer than the {len(problem.objectives)} objectives; "
+                f"give at least {len(problem.objectives)}"
+            )
         genetics = Genetics(problem, problem.objectives, self.mutation_rate)
         fronts = run_restarts(partial(_evolve, self, genetics), self.restarts, run)
         return Solution([genes for front in fronts for genes in front])
@@ -91,7 +103,7 @@ class NSGA2:
 def _evolve(method: NSGA2, genetics: Genetics, restart: int, seed: int, watch: Watch) -> Genes:
     """Run the algorithm once; return the individuals that no other one dominates."""
     Config.warnings["not_compiled"] = False  # a library prints nothing
-    algorithm = _algorithm(method, len(genetics.objectives))
+    algorithm = _algorithm(method, genetics)
     algorithm.setup(_PopulationProblem(genetics), termination=_Patience(method.patience, restart, watch), seed=seed)
     with np.errstate(all="ignore"):  # pymoo divides by spans that may be 0, and mends what comes of it
         algorithm.run()
@@ -101,10 +113,12 @@ def _evolve(method: NSGA2, genetics: Genetics, restart: int, seed: int, watch: W
     return genes
 
 
-def _algorithm(method: NSGA2, n_objectives: int) -> Algorithm:
+def _algorithm(method: NSGA2, genetics: Genetics) -> Algorithm:
+    n_objectives, children = len(genetics.objectives), method.crossovers + method.mutations
     if n_objectives <= 2:
-        kind, extra = nsga2.NSGA2, {"survival": RankAndCrowding()}
-        compare = nsga2.binary_tournament
+        kind: type[Algorithm] = _Unconstrained
+        extra: dict[str, Any] = {"survival": _RankAndCrowding()}
+        compare = _by_dominance_and_crowding
     else:
         kind, extra = unsga3.UNSGA3, {"ref_dirs": _directions(n_objectives, method.population)}
         compare = unsga3.comp_by_rank_and_ref_line_dist
@@ -114,22 +128,77 @@ def _algorithm(method: NSGA2, n_objectives: int) -> Algorithm:
         selection,
         _OnePointCrossover(),
         _Reassignment(),
-        crossed=method.crossovers / (method.crossovers + method.mutations),
+        crossed=method.crossovers / children,
         repair=repair,
         eliminate_duplicates=distinct,
         n_max_iterations=10,
     )
     return kind(
         pop_size=method.population,
-        n_offsprings=method.crossovers + method.mutations,
+        n_offsprings=children,
         sampling=_RandomSplits(),
         selection=selection,
         mating=mating,
         repair=repair,
         eliminate_duplicates=distinct,
+        evaluator=_ByChanges(Tallies(genetics, method.population + children)),
         output=None,
         **extra,
     )
+
+
+class _Unconstrained(nsga2.NSGA2):  # type: ignore[misc]  # pymoo publishes no types
+    """NSGA-II where every individual is feasible, so none is asked."""
+
+    def _set_optimum(self, **kwargs: Any) -> None:
+        self.opt = self.pop[[individual.data["rank"] == 0 for individual in self.pop]]
+
+
+class _RankAndCrowding(RankAndCrowding):  # type: ignore[misc]
+    """NSGA-II's survival, with fewer detours to the individuals than pymoo's own."""
+
+    def _do(
+        self,
+        problem: _PopulationProblem,
+        pop: Population,
+        *args: Any,
+        n_survive: int,
+        random_state: np.random.Generator,
+        **kwargs: Any,
+    ) -> Population:
+        scores = np.array([individual.F for individual in pop])
+        survivors: list[Rows] = []
+        left = n_survive
+        for rank, front in enumerate(self.nds.do(scores, n_stop_if_ranked=n_survive)):
+            surplus = max(0, len(front) - left)
+            crowding = self.crowding_func.do(scores[front], n_remove=surplus)
+            for at, distance in zip(front, crowding, strict=True):
+                pop[at].data.update(rank=rank, crowding=distance)
+            if surplus:
+                order = randomized_argsort(crowding, order="descending", random_state=random_state)
+                front = front[order[:-surplus]]
+            survivors.append(front)
+            left -= len(front)
+        return pop[np.concatenate(survivors)]
+
+
+def _by_dominance_and_crowding(pop: Population, pairs: Rows, random_state: np.random.Generator, **kwargs: Any) -> Rows:
+    """Let of two individuals the one win that dominates, else the one in the emptier place, else chance.
+
+    This is pymoo's binary tournament without constraints, for all pairs at once.
+    """
+    scores = np.array([individual.F for individual in pop])
+    crowding = np.array([individual.data["crowding"] for individual in pop])
+    first, second = pairs.T
+    ahead = (scores[first] < scores[second]).any(axis=1)
+    behind = (scores[first] > scores[second]).any(axis=1)
+    undecided = ahead == behind
+    ahead[undecided] = crowding[first[undecided]] > crowding[second[undecided]]
+    behind[undecided] = crowding[first[undecided]] < crowding[second[undecided]]
+    undecided = ahead == behind
+    ahead[undecided] = random_state.integers(2, size=undecided.sum()) == 0
+    winners: Rows = np.where(ahead, first, second)[:, np.newaxis]
+    return winners
 
 
 def _directions(n_objectives: int, population: int) -> Floats:
@@ -154,6 +223,40 @@ class _PopulationProblem(Problem):  # type: ignore[misc]  # pymoo publishes no t
 
     def _evaluate(self, x: Genes, out: dict[str, Any], *args: Any, **kwargs: Any) -> None:
         out["F"] = self.genetics.score(x)
+
+
+class _ByChanges(Evaluator):  # type: ignore[misc]
+    """Evaluates children by what they changed in the parents that `_Breeding` has noted."""
+
+    def __init__(self, tallies: Tallies) -> None:
+        super().__init__()
+        self.tallies = tallies
+        self.children = np.empty(0, dtype=np.intp)
+
+    def _eval(
+        self,
+        problem: _PopulationProblem,
+        pop: Population,
+        evaluate_values_of: Any,
+        *,
+        algorithm: Algorithm,
+        **kwargs: Any,
+    ) -> None:
+        genes = np.array([individual.X for individual in pop])
+        if len(algorithm.pop) == 0:
+            rows = np.arange(len(pop))
+            scores = self.tallies.place(genes)
+        else:
+            alive = np.zeros(len(self.tallies.genes), dtype=np.bool_)
+            alive[[individual.data["row"] for individual in algorithm.pop]] = True
+            self.tallies.adopt(self.children[alive[self.children]])
+            rows = np.flatnonzero(~alive)[: len(pop)]
+            scores = self.tallies.breed(rows, np.array([individual.data["parents"] for individual in pop]), genes)
+            self.children = rows
+        for individual, row, score in zip(pop, rows, scores, strict=True):
+            individual.F = score
+            individual.data["row"] = row
+            individual.evaluated.update(evaluate_values_of)
 
 
 class _RandomSplits(Sampling):  # type: ignore[misc]
@@ -184,8 +287,7 @@ class _OnePointCrossover(Crossover):  # type: ignore[misc]
         random_state: np.random.Generator,
         **kwargs: Any,
     ) -> Genes:
-        first, second = np.ascontiguousarray(x[0]), np.ascontiguousarray(x[1])
-        return problem.genetics.cross_over(first, second, random_state)[np.newaxis]
+        return problem.genetics.cross_over(x[0], x[1], random_state)[np.newaxis]
 
 
 class _Reassignment(Mutation):  # type: ignore[misc]
@@ -216,28 +318,63 @@ class _Breeding(Mating):  # type: ignore[misc]
         super().__init__(*args, **kwargs)
         self.crossed = crossed
 
-    def _do(
+    def do(
         self,
         problem: _PopulationProblem,
         pop: Population,
         n_offsprings: int,
-        parents: Any = None,
-        random_state: np.random.Generator | None = None,
+        *,
+        random_state: np.random.Generator,
+        algorithm: Algorithm,
         **kwargs: Any,
     ) -> Population:
-        n_crossed = round(self.crossed * n_offsprings)
-        children = Population.empty()
+        """Breed individuals that are unlike each other and all of the population.
+
+        The operators are handed matrices of genes. pymoo's own loop wraps and unwraps every individual between any two
+        of them, which takes longer than the operators themselves.
+        """
+        options = {"random_state": random_state, "algorithm": algorithm, **kwargs}
+        rows = np.array([individual.data["row"] for individual in pop])
+        seen = {_code(individual) for individual in pop}
+        children: list[Individual] = []
+        for _ in range(self.n_max_iterations):
+            bred, parents = self._breed(problem, pop, rows, n_offsprings - len(children), options)
+            for genes, couple in zip(self.repair._do(problem, bred, **options), parents, strict=True):
+                child = Individual(X=genes.copy(), parents=couple)
+                if _code(child) not in seen:
+                    seen.add(_code(child))
+                    children.append(child)
+            if len(children) == n_offsprings:
+                break
+        return Population.create(*children)
+
+    def _breed(
+        self, problem: _PopulationProblem, pop: Population, rows: Rows, n: int, options: dict[str, Any]
+    ) -> tuple[Genes, Rows]:
+        """Return the genes of n children, not repaired, and the rows of their parents."""
+        genes, random_state = options["algorithm"].evaluator.tallies.genes, options["random_state"]
+        n_crossed = round(self.crossed * n)
+        bred, parents = [], []
+        # pymoo lets chance decide whether an operator is applied; here each always is, but the numbers are drawn.
         if n_crossed:
-            couples = self.selection(problem, pop, n_crossed, n_parents=2, random_state=random_state, **kwargs)
-            children = self.crossover(problem, couples, random_state=random_state, **kwargs)
-        if n_crossed < n_offsprings:
-            chosen = self.selection(
-                problem, pop, n_offsprings - n_crossed, n_parents=1, random_state=random_state, **kwargs
-            )
-            # New individuals: a copy of an evaluated one would never be evaluated again.
-            copies = Population.new(X=chosen[:, 0].get("X"))
-            children = Population.merge(children, self.mutation(problem, copies, random_state=random_state, **kwargs))
-        return children
+            couples = rows[self.selection(problem, pop, n_crossed, n_parents=2, to_pop=False, **options)]
+            random_state.random(n_crossed)
+            bred.append(self.crossover._do(problem, genes[couples.T], **options)[0])
+            parents.append(couples)
+        if n_crossed < n:
+            chosen = rows[self.selection(problem, pop, n - n_crossed, n_parents=1, to_pop=False, **options)]
+            bred.append(self.mutation._do(problem, genes[chosen[:, 0]], **options))
+            random_state.random(n - n_crossed)
+            parents.append(chosen[:, [0, 0]])
+        return np.concatenate(bred), np.concatenate(parents)
+
+
+def _code(individual: Individual) -> bytes:
+    """Return the genes as bytes, kept with the individual: they no longer change, and bytes keep their hash."""
+    if "code" not in individual.data:
+        individual.data["code"] = individual.X.tobytes()
+    code: bytes = individual.data["code"]
+    return code
 
 
 class _Distinct(DuplicateElimination):  # type: ignore[misc]
@@ -246,9 +383,9 @@ class _Distinct(DuplicateElimination):  # type: ignore[misc]
     def _do(
         self, pop: Population, other: Population | None, is_duplicate: npt.NDArray[np.bool_]
     ) -> npt.NDArray[np.bool_]:
-        seen = set() if other is None else {individual.X.tobytes() for individual in other}
+        seen = set() if other is None else {_code(individual) for individual in other}
         for at, individual in enumerate(pop):
-            code = individual.X.tobytes()
+            code = _code(individual)
             is_duplicate[at] = code in seen
             if other is None:
                 seen.add(code)
@@ -261,13 +398,14 @@ class _Patience(Termination):  # type: ignore[misc]
     def __init__(self, patience: int, restart: int, watch: Watch) -> None:
         super().__init__()
         self.patience, self.restart, self.watch = patience, restart, watch
-        self.front, self.stale = np.empty((0, 0)), 0
+        self.front: set[tuple[float, ...]] = set()
+        self.stale = 0
 
     def _update(self, algorithm: Algorithm) -> float:
-        front = np.unique(algorithm.opt.get("F"), axis=0)
-        self.stale = self.stale + 1 if np.array_equal(front, self.front) else 0
+        front = {tuple(individual.F) for individual in algorithm.opt}
+        self.stale = self.stale + 1 if front == self.front else 0
         self.front = front
-        nearest = np.linalg.norm(front, axis=1).min()
+        nearest = min(math.hypot(*point) for point in front)
         message = f"front of {len(front)}, nearest to the origin {nearest:.3g}"
         goes_on = self.watch(self.restart, share_done(algorithm.n_iter - 1, self.patience), message)
         return 0.0 if goes_on and self.stale <= self.patience else 1.0

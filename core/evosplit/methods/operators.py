@@ -72,14 +72,23 @@ class Genetics:
         return odds
 
     @cached_property
+    def layout(self) -> npt.NDArray[np.int64]:
+        """The blocks as the kernels take them: start, stop, whether odds are taken against the block's total."""
+        return np.array([(block.start, block.stop, block.by_total) for block in self.blocks], dtype=np.int64)
+
+    @property
+    def gene_type(self) -> type[np.signedinteger[Any]]:
+        """The smallest type that holds the number of a subset."""
+        return np.int8 if self.problem.k <= np.iinfo(np.int8).max else np.int32
+
+    @cached_property
     def mutated_genes(self) -> int:
         """How many genes a mutation changes before the repair."""
         return max(1, round(self.mutation_rate * self.problem.n_units))
 
     def draw(self, n: int, rng: np.random.Generator) -> Genes:
         """Draw random individuals."""
-        dtype = np.int8 if self.problem.k <= np.iinfo(np.int8).max else np.int32
-        filled = np.repeat(np.arange(self.problem.k, dtype=dtype), self.problem.sizes)
+        filled = np.repeat(np.arange(self.problem.k, dtype=self.gene_type), self.problem.sizes)
         return self.repair(rng.permuted(np.tile(filled, (n, 1)), axis=1), rng)
 
     def cross_over(self, first: Genes, second: Genes, rng: np.random.Generator) -> Genes:
@@ -125,7 +134,7 @@ class Genetics:
             rows.data,
             self.problem.type_of_unit,
             self.odds,
-            np.array([(block.start, block.stop, block.by_total) for block in self.blocks], dtype=np.int64),
+            self.layout,
             self.problem.sizes,
             population,
         )
