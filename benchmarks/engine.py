@@ -339,6 +339,9 @@ def changed(part: str, effort: str) -> Iterator[Any]:
     method, plan = memetic.Memetic(), memetic.PLANS[effort]
     work = memetic._work
 
+    def random_start(problem: Any, run: Any) -> Any:
+        return memetic.Start(np.asarray(Random().solve(problem, run).assignments[0]), melts=False)
+
     def crossing(tasks: Any, n_jobs: int, clock: Any, message: str) -> Any:
         if len(tasks) > 1 and "generation 1" not in message:
             parents = [task.parent for task in tasks]
@@ -354,7 +357,7 @@ def changed(part: str, effort: str) -> Iterator[Any]:
     elif part == "no ancestor":
         yield replace(method, ancestor_share=0.0)
     elif part == "random start":
-        with patch.object(memetic, "_start", lambda problem, run: Random().solve(problem, run).assignments[0]):
+        with patch.object(memetic, "_starts", lambda problem, run: [random_start(problem, run)]):
             yield method
     elif part == "crossover":
         with patch.object(memetic, "_work", crossing):

@@ -220,7 +220,7 @@ def engine_fan(theme: Theme) -> Figure:
     """Show the weights of the labels and of the pairs over the fan."""
     method = memetic.Memetic()
     objectives, points = ("images", "pairs"), memetic.PLANS["normal"].points
-    weights = memetic.weightings(objectives, points, method.centre, method.label_end, method.pair_end)
+    weights = memetic.weightings(objectives, points, method.steep_centre, method.label_end, method.pair_end)
     figure, axis = plt.subplots(figsize=(9, 2.3))
     at = np.arange(points)
     axis.bar(at, weights[:, 0], color=theme.subsets[1], width=0.72, label="weight of the labels")

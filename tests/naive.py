@@ -187,13 +187,19 @@ def linear_costs(columns, scale, penalty, counts, totals):
 
 
 def totals_parabola(columns, scale, counts, totals, spread, block, j):
-    """Fit the cost of a block in subset j against the change of its total: through no change and `spread` both ways."""
+    """Fit the cost of a block in subset j against the change of its total: through no change and `spread` both ways.
+
+    Odds are taken against the total, so an error weighs less the larger it is.
+    """
     inside = [column for column in range(len(columns)) if columns[column][3] == block]
     steps = np.array([-spread[block], 0.0, spread[block]])
     costs = []
     for step in steps:
         errors = [counts[column][j] - columns[column][1] * (totals[block][j] + step) for column in inside]
-        costs.append(sum(columns[column][0] * scale[j] * abs(e) for column, e in zip(inside, errors, strict=True)))
+        part = totals[block][j] / (totals[block][j] + step) if totals[block][j] > 2 * spread[block] else 1.0
+        costs.append(
+            part * sum(columns[column][0] * scale[j] * abs(e) for column, e in zip(inside, errors, strict=True))
+        )
     return np.poly1d(np.polyfit(steps, costs, 2))
 
 
@@ -211,7 +217,7 @@ def modelled_change(columns, scale, penalty, counts, totals, parabolas, fitted_a
         for (weight, share, need, block), row, gain in zip(columns, counts, gains, strict=True):
             if gain:
                 error, shift = row[j] - share * totals[int(block)][j], sign * share * moves[int(block)]
-                alone = -shift if error > 0 else shift
+                alone = -shift if error >= 0 else shift
                 change += weight * scale[j] * (abs(error + sign * gain - shift) - abs(error) - alone)
                 change += penalty * (max(0.0, need - row[j] - sign * gain) - max(0.0, need - row[j]))
     return change

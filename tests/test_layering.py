@@ -51,9 +51,7 @@ def roots(path):
 def loaded_by(statement):
     """Run a statement in a fresh process and give the modules it loaded."""
     code = f"import sys, json; {statement}; print(json.dumps(sorted(sys.modules)))"
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120
-    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
     return set(json.loads(done.stdout))
 
 

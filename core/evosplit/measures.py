@@ -213,16 +213,18 @@ def subset_tables(counts: LabelCounts, subset_of_sample: npt.NDArray[Any], k: in
 def odds_deviation(table: npt.NDArray[Any], subset_totals: npt.NDArray[Any]) -> Floats:
     """Compare the odds of each row in each subset with its odds overall: the terms of Eq. 1, 2 and 3.
 
+    Further axes in front are further splits.
+
     Examples
     --------
     >>> odds_deviation(np.array([[1, 3]]), np.array([2, 4])).tolist()  # |1/1 - 4/2|, |3/1 - 4/2|
     [[1.0, 1.0]]
     """
-    totals = table.sum(axis=1, keepdims=True)
-    grand_total = subset_totals.sum()
+    totals = table.sum(axis=-1, keepdims=True)
+    grand_total = subset_totals.sum(axis=-1)[..., None, None]
     overall = totals / np.maximum(grand_total - totals, 1)
-    terms: Floats = np.abs(table / np.maximum(subset_totals - table, 1) - overall)
-    terms[(totals == grand_total).ravel()] = 0.0
+    terms: Floats = np.abs(table / np.maximum(subset_totals[..., None, :] - table, 1) - overall)
+    terms[(totals == grand_total)[..., 0]] = 0.0
     return terms
 
 

@@ -67,9 +67,10 @@ def non_dominated(scores: npt.NDArray[np.float64]) -> list[int]:
     [0, 1]
     """
     keep: list[int] = []
-    for i in np.lexsort(scores.T[::-1]):
-        if not any((scores[j] <= scores[i]).all() for j in keep):
-            keep.append(int(i))
+    left = np.lexsort(scores.T[::-1])
+    while len(left):
+        keep.append(int(left[0]))
+        left = left[(scores[left] < scores[left[0]]).any(axis=1)]
     return keep
 
 

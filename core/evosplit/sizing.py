@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["excess", "fit_sizes", "least_excess", "mend_sizes", "pack"]
+__all__ = ["excess", "fit_sizes", "least_excess", "mend_sizes", "pack", "packings"]
 
 Ints = npt.NDArray[Any]
 
@@ -103,66 +102,154 @@ def mend_sizes(unit_sizes: Ints, assignment: Ints, movable: Ints, targets: Ints,
         loads[b] += out - back
 
 
-def pack(unit_sizes: Ints, rooms: Ints, less_than: int) -> tuple[Ints | None, bool]:
+def pack(unit_sizes: Ints, rooms: Ints, less_than: int, second: Ints | None = None) -> tuple[Ints | None, bool]:
     """Look for the filling of the rooms with the least excess, and less than `less_than`, among all of them.
 
-    The sizes sum to the rooms. Returns the filling, or None if there is none, and whether that is proven: where there
-    are too many different fillings on the way the search gives up.
+    The sizes sum to the rooms. Of equal fillings the one that is nearest to `second` is taken. Returns the filling, or
+    None if there is none, and whether that is proven: where there are too many different fillings on the way the search
+    gives up.
 
     Examples
     --------
     >>> pack(np.array([5, 4, 3, 3, 3]), np.array([9, 9]), 2)
-    (array([1, 1, 0, 0, 0]), True)
+    (array([0, 0, 1, 1, 1]), True)
     >>> pack(np.array([5, 5, 5]), np.array([8, 7]), 4)
     (None, True)
     """
     order = np.argsort(-unit_sizes, kind="stable")
-    # A filling is one number with a digit for each subset but the roomiest, whose load follows from the others.
-    rest = int(np.argmax(rooms))
-    others = [j for j in range(len(rooms)) if j != rest]
-    most = np.maximum(rooms, 0) + less_than // 2  # no subset may hold more, or there is too much over in all
-    places = [math.prod((most[others[:i]] + 1).tolist()) for i in range(len(rooms))]
-    if places.pop() > MAX_CODE:
+    alike = rooms if second is None else np.stack((rooms, second))
+    walk = _Fillings(unit_sizes[order], rooms, less_than, _predecessors(alike), MAX_STATES)
+    if walk.layers is None:
         return None, False
-
-    def loads_of(fillings: Ints, placed: int) -> Ints:
-        loads = np.empty((len(rooms), len(fillings)), dtype=np.int64)
-        for j, place in zip(others, places, strict=True):
-            loads[j] = fillings // place % (most[j] + 1)
-        loads[rest] = placed - loads[others].sum(axis=0)
-        return loads
-
-    fillings = np.zeros(1, dtype=np.int64)
-    layers = [fillings]
-    placed = met = 0
-    for size in unit_sizes[order].tolist():
-        loads = loads_of(fillings, placed)
-        placed += size
-        steps = [fillings[loads[j] + size <= most[j]] + size * place for j, place in zip(others, places, strict=True)]
-        fillings = np.unique(np.concatenate([fillings, *steps]))
-        over = np.maximum(loads_of(fillings, placed) - rooms[:, None], 0).sum(axis=0)
-        fillings = fillings[2 * over < less_than]
-        met += len(fillings)
-        if met > MAX_STATES:
-            return None, False
-        layers.append(fillings)
-    misses = np.abs(loads_of(fillings, placed) - rooms[:, None]).sum(axis=0)
+    loads = walk.loads_of(walk.layers[-1], len(order))
+    misses = np.abs(loads - rooms[:, None]).sum(axis=0)
     if misses.min(initial=less_than) >= less_than:
         return None, True
-    last = fillings[[int(np.argmin(misses))]]
-    assignment = np.full(len(order), rest, dtype=np.int64)
-    for unit, layer in zip(order[::-1], layers[-2::-1], strict=True):
-        size = int(unit_sizes[unit])
-        loads = loads_of(last, placed)
-        placed -= size
-        if loads[rest, 0] >= size and last[0] in layer:
-            continue  # it went where the code does not change
-        for j, place in zip(others, places, strict=True):
-            if loads[j, 0] >= size and last[0] - size * place in layer:
-                assignment[unit] = j
-                last = last - size * place
+    ties = np.zeros_like(misses) if second is None else np.abs(loads - second[:, None]).sum(axis=0)
+    last = int(walk.layers[-1][np.lexsort((ties, misses))[0]])
+    assignment = np.empty(len(order), dtype=np.int64)
+    for at in range(len(order) - 1, -1, -1):
+        size = int(unit_sizes[order[at]])
+        held = walk.loads_of(np.array([last]), at + 1)[:, 0]
+        for j, place in walk.steps:
+            if held[j] >= size and last - size * place in walk.layers[at]:
+                assignment[order[at]] = j
+                last -= size * place
                 break
     return assignment, True
+
+
+def packings(unit_sizes: Ints, kinds: Ints, rooms: Ints, alike: Ints, at_most: int, limit: int) -> Ints | None:
+    """List all ways to fill the rooms with the least excess, if that is no more than `at_most`.
+
+    Units of one kind are interchangeable, and so are subsets whose columns of `alike` are equal: of ways that differ in
+    nothing else only one is listed. Returns one row for each way (the subset of each unit), or None if there are more
+    than `limit`, or too many fillings on the way.
+
+    Examples
+    --------
+    >>> packings(np.array([2, 1, 1]), np.array([0, 1, 2]), np.array([3, 1]), np.array([3, 1]), 0, 10).tolist()
+    [[0, 1, 0], [0, 0, 1]]
+    """
+    order = np.lexsort((kinds, -unit_sizes))
+    walk = _Fillings(unit_sizes[order], rooms, at_most + 1, _predecessors(alike), limit)
+    if walk.layers is None:
+        return None
+    misses = np.abs(walk.loads_of(walk.layers[-1], len(order)) - rooms[:, None]).sum(axis=0)
+    # From the end back to the start: the fillings from which the best ones can be reached.
+    alive = [walk.layers[-1][misses == misses.min(initial=at_most)]]
+    for at in range(len(order) - 1, -1, -1):
+        layer = walk.layers[at]
+        leads = np.zeros(len(layer), dtype=bool)
+        for j, place in walk.steps:
+            leads |= walk.allowed(layer, at, j) & _among(layer + walk.sizes[at] * place, alive[0])
+        alive.insert(0, layer[leads])
+    fillings = alive[0]
+    chosen = np.zeros((len(fillings), 0), dtype=np.int16)
+    for at in range(len(order)):
+        parts, taken = [], []
+        for j, place in walk.steps:
+            goes = walk.allowed(fillings, at, j) & _among(fillings + walk.sizes[at] * place, alive[at + 1])
+            if at and kinds[order[at]] == kinds[order[at - 1]]:
+                goes &= chosen[:, -1] <= j
+            parts.append(fillings[goes] + walk.sizes[at] * place)
+            taken.append(np.hstack((chosen[goes], np.full((int(goes.sum()), 1), j, dtype=np.int16))))
+        fillings, chosen = np.concatenate(parts), np.concatenate(taken)
+        if len(fillings) > limit:
+            return None
+    listed = np.empty(chosen.shape, dtype=np.int64)
+    listed[:, order] = chosen
+    return listed
+
+
+class _Fillings:
+    """The fillings that can be met on the way, unit by unit, whose excess stays below a limit.
+
+    A filling is one number with a digit for each subset but the roomiest, whose load follows from the others.
+    `layers[i]` holds those of the first i units, ascending; it is None if there are more than `max_states` in all.
+    """
+
+    def __init__(self, sizes: Ints, rooms: Ints, less_than: int, before: Ints, max_states: int) -> None:
+        self.sizes, self.before = sizes, before
+        self.placed = np.concatenate(([0], np.cumsum(sizes)))
+        self.rest = int(np.argmax(rooms))
+        self.most = np.maximum(rooms, 0) + less_than // 2  # no subset may hold more, or there is too much over in all
+        places, whole = [], 1
+        for j in range(len(rooms)):
+            places.append(0 if j == self.rest else whole)
+            whole *= 1 if j == self.rest else int(self.most[j]) + 1
+        self.steps = list(enumerate(places))
+        self.layers: list[Ints] | None = None
+        if whole > MAX_CODE:
+            return
+        layers = [np.zeros(1, dtype=np.int64)]
+        met = 0
+        for at, size in enumerate(sizes.tolist()):
+            grown = [layers[-1][self.allowed(layers[-1], at, j)] + size * place for j, place in self.steps]
+            fillings = np.sort(np.concatenate(grown))  # faster than np.unique
+            fillings = fillings[np.append(True, np.diff(fillings) > 0)] if len(fillings) else fillings
+            over = np.maximum(self.loads_of(fillings, at + 1) - rooms[:, None], 0).sum(axis=0)
+            fillings = fillings[2 * over < less_than]
+            met += len(fillings)
+            if met > max_states:
+                return
+            layers.append(fillings)
+        self.layers = layers
+
+    def loads_of(self, fillings: Ints, n_placed: int) -> Ints:
+        """Return the samples in each subset (k x fillings) after so many units."""
+        loads = np.empty((len(self.most), len(fillings)), dtype=np.int64)
+        for j, place in self.steps:
+            loads[j] = fillings // place % (self.most[j] + 1) if place else 0
+        loads[self.rest] = self.placed[n_placed] - loads.sum(axis=0)
+        return loads
+
+    def allowed(self, fillings: Ints, at: int, j: int) -> npt.NDArray[np.bool_]:
+        """Tell from which fillings unit `at` may go to subset j; of those that are alike the first ones fill first."""
+        loads = self.loads_of(fillings, at)
+        may = loads[j] + self.sizes[at] <= self.most[j] if j != self.rest else np.ones(len(fillings), dtype=bool)
+        if self.before[j] >= 0:
+            may &= (loads[j] > 0) | (loads[self.before[j]] > 0)
+        return np.asarray(may)
+
+
+def _predecessors(alike: Ints) -> Ints:
+    """Return for each column the last one before it that is equal, or -1."""
+    columns = np.atleast_2d(alike).T.tolist()
+    found: dict[tuple[int, ...], int] = {}
+    before = np.full(len(columns), -1)
+    for j, column in enumerate(columns):
+        before[j] = found.get(tuple(column), -1)
+        found[tuple(column)] = j
+    return before
+
+
+def _among(values: Ints, ascending: Ints) -> npt.NDArray[np.bool_]:
+    """Tell which values are among some ascending ones."""
+    if not len(ascending):
+        return np.zeros(len(values), dtype=bool)
+    at = np.minimum(np.searchsorted(ascending, values), len(ascending) - 1)
+    return np.asarray(ascending[at] == values)
 
 
 def fit_sizes(unit_sizes: Ints, assignment: Ints, movable: Ints, targets: Ints, rng: np.random.Generator) -> Ints:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from evosplit.constraints import FREE, Constraints, resolve_constraints, sizes_around_locks
+from evosplit.constraints import FREE, Constraints, GroupIndex, resolve_constraints, sizes_around_locks
 from evosplit.counts import LabelCounts, as_label_counts
 from evosplit.errors import EvoSplitError, EvoSplitWarning
 from evosplit.methods import resolve_method
@@ -17,7 +17,7 @@ from evosplit.methods.base import EFFORTS, Method, OnProgress, Run
 from evosplit.problem import SplitProblem, build_problem
 from evosplit.ratios import Subsets, fold_subsets, resolve_subsets
 from evosplit.result import PICK_RULES, ParetoFront, Split, non_dominated, pick_from
-from evosplit.sizing import excess, least_excess, pack
+from evosplit.sizing import excess, fit_sizes, least_excess, pack
 
 __all__ = ["kfold", "split"]
 
@@ -59,8 +59,9 @@ def split(
         label pairs and over labels), "random"; or a method object with parameters of its own.
     objectives
         What to spread: any of "images" (samples with a label, LD), "instances" (occurrences of a label, LD'), "pairs"
-        (samples with two labels together, LPD), "triplets" and "strata". By default images and pairs, instances if
-        labels repeat, and strata if there are any; the paper's methods take instances and pairs.
+        (samples with two labels together: LPD; beside "instances" without "images" its form over occurrences, which the
+        paper's tables report), "triplets" and "strata". By default images and pairs, instances if labels repeat, and
+        strata if there are any; the paper's methods take instances and pairs.
     cover
         Give every subset at least one sample of every label that has enough samples.
     groups
@@ -250,12 +251,31 @@ def _around_locks(subsets: Subsets, constraints: Constraints) -> tuple[Subsets, 
     """Aim at other sizes where more samples are locked into a subset than it should have."""
     held = np.bincount(constraints.locked[constraints.locked != FREE], minlength=len(subsets))
     aims = sizes_around_locks(subsets.sizes, held.tolist())
+    if aims != subsets.sizes and constraints.groups is not None:
+        aims = _as_groups_allow(subsets.sizes, aims, constraints.groups, constraints.locked)
     notes = tuple(
         f"{n} samples are locked into {name!r}, {n - size} more than the {size} asked for; the others share the rest."
         for name, n, size in zip(subsets.names, held.tolist(), subsets.sizes, strict=True)
         if n > size
     )
     return Subsets(subsets.names, aims), notes
+
+
+def _as_groups_allow(
+    asked: Sequence[int], aims: Sequence[int], groups: GroupIndex, locked_samples: npt.NDArray[np.int64]
+) -> tuple[int, ...]:
+    """Return the sizes nearest to those asked for that groups can have, and of those the ones nearest to the aims."""
+    locked = np.full(len(groups), FREE, dtype=np.int64)
+    locked[groups.code_of_sample] = locked_samples
+    free = locked == FREE
+    sizes = groups.sizes[free]
+    held = np.bincount(locked[~free], weights=groups.sizes[~free], minlength=len(asked)).astype(np.int64)
+    rooms, wanted = np.array(asked) - held, np.array(aims) - held
+    everywhere = np.full(len(sizes), int(np.argmax(wanted)))
+    placed = fit_sizes(sizes, everywhere, np.ones(len(sizes), dtype=bool), wanted, np.random.default_rng(0))
+    better, _ = pack(sizes, rooms, excess(sizes, placed, rooms) + 1, wanted)
+    loads = np.bincount(placed if better is None else better, weights=sizes, minlength=len(asked))
+    return tuple((held + loads.astype(np.int64)).tolist())
 
 
 def _large_groups(subsets: Subsets, constraints: Constraints) -> tuple[str, ...]:

@@ -346,7 +346,7 @@ def test_deal_uneven(problem, data):
         if len(fits):
             assert j in fits
             carried = np.flatnonzero(row)
-            lacking = 1 - held[carried] / np.outer(totals[carried], shares)
+            lacking = 1 - (held[carried] + row[carried, None] / 2) / np.outer(totals[carried], shares)
             desire = (row[carried] / totals[carried]) @ lacking
             assert desire[j] == pytest.approx(desire[fits].max())
         else:
@@ -471,27 +471,56 @@ def test_score_population(problem, seed):
 
 
 @pytest.mark.parametrize("by_total", [False, True])
-@given(problem=problems(min_labels=1), seed=st.integers(0, 2**32))
-def test_children_follow_their_parents(by_total, problem, seed):
-    """What changed from a parent gives the same fitness, deviations and sums as counting everything."""
+@given(problem=problems(min_labels=1), near=st.booleans(), seed=st.integers(0, 2**32))
+def test_children_follow_their_parents(by_total, problem, near, seed):
+    """What changed from the nearer parent gives the same fitness, deviations and sums as counting everything."""
     dense, sizes = problem
+    k, n_labels = len(sizes), dense.shape[1]
     features = typed(dense if by_total else (dense > 0).astype(np.int64))
-    measure = (overall_odds(dense, dense.sum()), np.array(sizes), by_total)
-    genes = drawn_population(4, sizes, seed)
+    # The labels are two objectives: a first and a second half.
+    blocks = np.array([(0, n_labels // 2, by_total), (n_labels // 2, n_labels, by_total)], dtype=np.int64)
+    measure = (overall_odds(dense, dense.sum()), blocks, np.array(sizes))
+    genes = drawn_population(5, sizes, seed)
     genes[3] = genes[1]  # a child may equal its parent
-    tables, deviations = np.zeros((4, len(sizes), dense.shape[1]), dtype=np.int32), np.zeros((4, len(sizes)))
+    if near:
+        genes[2] = genes[0]
+        genes[2, [0, -1]] = genes[0, [-1, 0]]
+    tables, deviations = np.zeros((5, k, n_labels), dtype=np.int32), np.zeros((5, 2, k))
+    touched, nearest = np.zeros((5, k), dtype=np.bool_), np.zeros(5, dtype=np.int64)
     kernels.tally_population(*features, *measure, genes[:2], tables, deviations)
-    parents, children = np.array([0, 1]), np.array([2, 3])
-    scores = kernels.score_children(*features, *measure, genes, tables, deviations, parents, children)
-    kernels.adopt_children(*features, genes, tables, parents, children)
+    parents, children = np.array([(0, 1), (0, 1), (1, 1)]), np.array([2, 3, 4])
+    scores = kernels.score_children(*features, *measure, genes, tables, deviations, touched, nearest, parents, children)
+    kernels.adopt_children(tables, touched, nearest, children)
     counted, afresh = np.zeros_like(tables), np.zeros_like(deviations)
     expected = kernels.tally_population(*features, *measure, genes, counted, afresh)
-    assert scores.tolist() == expected[2:].tolist()
+    assert scores.tolist() == expected[2:].tolist() == kernels.score_population(*features, *measure, genes)[2:].tolist()
     assert deviations.tolist() == afresh.tolist()
     assert tables.tolist() == counted.tolist()
+    for child, candidates in zip(children, parents, strict=True):
+        differing = (genes[candidates] != genes[child]).sum(axis=1)
+        assert (genes[nearest[child]] != genes[child]).sum() == differing.min()
     for individual, table in zip(genes.tolist(), counted, strict=True):
-        _, images, instances, _ = naive.subset_tables(dense, individual, len(sizes))
+        _, images, instances, _ = naive.subset_tables(dense, individual, k)
         assert table.T.tolist() == (instances if by_total else images)
+
+
+@given(counts=st.lists(st.integers(0, 40), min_size=1, max_size=9), width=st.integers(0, 3), seed=st.integers(0, 2**32))
+def test_deviations_are_summed_in_order(counts, width, seed):
+    """Subsets summed side by side have, to the last bit, the sum that a plain loop over their columns gives."""
+    rng = np.random.default_rng(seed)
+    table = rng.integers(0, np.array(counts)[:, None] + 1, size=(len(counts), 2 + width)).astype(np.int32)
+    odds = rng.random(table.shape[1])
+    odds[0] = -1.0
+    blocks, sizes = np.array([(0, 1, 0), (1, 2 + width, 1)]), rng.integers(1, 50, size=len(counts))
+    chosen = np.flatnonzero(rng.random(len(counts)) < 0.7)
+    deviations = np.full((2, len(counts)), -7.0)
+    kernels._deviate(table, odds, blocks, sizes, chosen, deviations)
+    for j in range(len(counts)):
+        total, expected = int(table[j, 1:].sum()), 0.0
+        for column in range(1, 2 + width):
+            count = int(table[j, column])
+            expected += abs(count / max(total - count, 1) - odds[column])
+        assert deviations[:, j].tolist() == ([0.0, expected] if j in chosen else [-7.0, -7.0])
 
 
 @given(problem=problems(), share=st.floats(0, 1), seed=st.integers(0, 2**32))

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evosplit import sizing
-from evosplit.sizing import excess, fit_sizes, least_excess, mend_sizes, pack
+from evosplit.sizing import excess, fit_sizes, least_excess, mend_sizes, pack, packings
 
 few = settings(max_examples=60)
 
@@ -123,6 +123,55 @@ def test_packing_is_exact(filling, less_than):
     assert (packed is not None) == (best < less_than)
     if packed is not None:
         assert excess(sizes, packed, rooms) == best
+
+
+@few
+@given(fillings(overfull=True), st.data())
+def test_packing_prefers_what_comes_second(filling, data):
+    """Of the fillings with the least excess, the one nearest to the second aims is taken."""
+    sizes, rooms = filling
+    k = len(rooms)
+    second = np.array(data.draw(st.lists(st.integers(0, 20), min_size=k, max_size=k)))
+    packed, proven = pack(sizes, rooms, int(np.abs(rooms).sum() + sizes.sum()) + 1, second)
+    both = zip(excesses(sizes.tolist(), rooms.tolist()), excesses(sizes.tolist(), second.tolist()), strict=True)
+    assert proven
+    assert (excess(sizes, packed, rooms), excess(sizes, packed, second)) == min(both)
+
+
+@few
+@given(fillings(overfull=True), st.data())
+def test_all_packings_are_listed(filling, data):
+    """All ways of the least excess are listed, once, whatever is interchangeable; none if they miss too much."""
+    sizes, rooms = filling
+    k = len(rooms)
+    # Some units of one size are equal, some are not; some subsets with the same room are alike, some are not.
+    marks = np.array(data.draw(st.lists(st.integers(0, 1), min_size=len(sizes), max_size=len(sizes))), dtype=np.int64)
+    names = np.array(data.draw(st.lists(st.integers(0, 1), min_size=k, max_size=k)))
+    kinds = 2 * sizes + marks
+
+    def canonical(way):
+        # What each subset holds; subsets that are alike in any order.
+        held = [tuple(sorted(kinds[np.array(way, dtype=int) == j].tolist())) for j in range(k)]
+        return tuple(sorted((int(rooms[j]), int(names[j]), held[j]) for j in range(k)))
+
+    every = list(itertools.product(range(k), repeat=len(sizes)))
+    misses = excesses(sizes.tolist(), rooms.tolist())
+    best = [way for way, miss in zip(every, misses, strict=True) if miss == min(misses)]
+    found = packings(sizes, kinds, rooms, np.stack((rooms, names)), min(misses), 5000)
+    assert {excess(sizes, way, rooms) for way in found} <= {min(misses)}
+    listed = [canonical(way) for way in found]
+    assert len(set(listed)) == len(listed)
+    assert set(listed) == {canonical(way) for way in best}
+    if min(misses) > 0:
+        nothing = packings(sizes, kinds, rooms, np.stack((rooms, names)), min(misses) - 1, 5000)
+        assert len(nothing) == 0
+
+
+def test_too_many_packings():
+    """More ways than the limit are not listed."""
+    sizes, rooms = np.array([1, 1, 1, 1]), np.array([3, 1])
+    assert len(packings(sizes, np.arange(4), rooms, rooms, 0, 20)) == 4
+    assert packings(sizes, np.arange(4), rooms, rooms, 0, 3) is None
 
 
 def test_packing_gives_up(monkeypatch):

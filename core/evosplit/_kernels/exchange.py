@@ -25,7 +25,8 @@ WEIGHT, SHARE, NEED, BLOCK = 0, 1, 2, 3
 ODDS = 1  # in `search_exact` the odds stand in place of the share
 MIN_EVALUATIONS = 32  # exchanges that `settle` evaluates at least for a column before it gives up
 RANDOM_PARTNERS = 8  # partners from anywhere that `settle` tries beside the similar ones
-REFRESH = 256  # accepted exchanges between two fits of the model of the totals
+REFRESH = 256  # accepted exchanges between two fits of the model of the totals, at least
+REFRESH_COLUMNS = 16  # and as many as there are columns, over this number
 
 
 @jit
@@ -58,7 +59,8 @@ def model_totals(columns: Floats, scale: Floats, counts: Ints, totals: Ints, spr
     """Fit, for each block and subset, a parabola to the cost as a function of the block's total, counts fixed.
 
     model[block, j] holds the total now, and the linear and quadratic coefficients of the change from there; they
-    agree with the cost at `spread` above and below.
+    agree with the cost at `spread` above and below. Odds are taken against the total, so a larger one makes every
+    error of the block cheaper; otherwise units that carry little would look cheap wherever they go.
     """
     n_blocks, k = totals.shape
     at = np.zeros((3, n_blocks, k))
@@ -73,6 +75,9 @@ def model_totals(columns: Floats, scale: Floats, counts: Ints, totals: Ints, spr
             at[2, block, j] += price * abs(error - step)
     for block in range(n_blocks):
         for j in range(k):
+            if totals[block, j] > 2 * spread[block]:
+                at[0, block, j] *= totals[block, j] / (totals[block, j] - spread[block])
+                at[2, block, j] *= totals[block, j] / (totals[block, j] + spread[block])
             model[block, j, 0] = totals[block, j]
             model[block, j, 1] = (at[2, block, j] - at[0, block, j]) / (2 * spread[block])
             curvature = at[0, block, j] + at[2, block, j] - 2 * at[1, block, j]
@@ -80,12 +85,12 @@ def model_totals(columns: Floats, scale: Floats, counts: Ints, totals: Ints, spr
 
 
 @jit
-def _error_change(error: float, gain: int, shift: float) -> float:
+def _error_change(error: float, gain: int, shift: float) -> Any:
     """Change of |error| when the count grows by `gain` and the target by `shift`.
 
     The model of the totals counts the cell as if it felt the shift alone: the last term takes that back.
     """
-    return abs(error + gain - shift) - abs(error) + (shift if error > 0 else -shift)
+    return abs(error + gain - shift) - abs(error) + np.copysign(1.0, error) * shift  # no branch: it would stall
 
 
 @jit
@@ -233,6 +238,7 @@ def search(
     model = np.zeros((*totals.shape, 3))
     moved = np.zeros(len(totals))
     model_totals(columns, scale, counts, totals, spread, model)
+    refresh = max(REFRESH, len(columns) // REFRESH_COLUMNS)
     accepted = 0
     temperature = hot
     cooling = (cold / hot) ** (256.0 / max(trials, 256)) if hot > 0 and cold > 0 else 1.0
@@ -269,7 +275,7 @@ def search(
             slot_of[unit_a], slot_of[unit_b] = slot_b, slot_a
             move_features(indptr, indices, data, block_sums, counts, totals, first, a, b)
             move_features(indptr, indices, data, block_sums, counts, totals, second, b, a)
-            if accepted % REFRESH == 0:
+            if accepted % refresh == 0:
                 model_totals(columns, scale, counts, totals, spread, model)
     return accepted
 

@@ -286,7 +286,8 @@ def deal_uneven(
 ) -> Ints:
     """Deal units of different sizes in the given order, each to the subset that lacks most of what it carries.
 
-    What a subset lacks of a column is measured relative to its share of it, so rare columns count most. A subset
+    What a subset lacks of a column is measured relative to its share of it, so rare columns count most, and at the
+    middle of the unit: otherwise small subsets would be ahead of large ones, full before the small units come. A subset
     without room for the unit is passed over, unless there is none: then the unit goes where most room is.
     """
     k = len(shares)
@@ -300,7 +301,8 @@ def deal_uneven(
             desire = 0.0
             for i in range(indptr[kind], indptr[kind + 1]):
                 column = indices[i]
-                desire += data[i] / totals[column] * (1.0 - counts[column, j] / (shares[j] * totals[column]))
+                filled = (counts[column, j] + 0.5 * data[i]) / (shares[j] * totals[column])
+                desire += data[i] / totals[column] * (1.0 - filled)
             if best < 0 or desire > most:
                 best, most = j, desire
         if best < 0:

@@ -2,16 +2,19 @@
 
 How it works, in the order of the code:
 
-1. *Start*. Iterative stratification deals out the rarest label pairs first: a good split by itself. Of equal units in
-   very large sets only a few stay movable, so the work grows with the number of distinct label sets, not with the
-   number of samples.
+1. *Start*. Iterative stratification deals out the rarest label pairs first: a good split of equal sizes by itself. For
+   subsets that are much smaller than others, a systematic sample: units in an order in which similar ones are
+   neighbours, dealt out evenly. Of equal units in very large sets only a few stay movable, so the work grows with the
+   number of distinct label sets, not with the number of samples.
 2. *Ancestor*. An exchange search (`_kernels.exchange`) improves the start for a balanced weighting of the objectives:
    two units change places, only the labels and pairs in which they differ are evaluated, and the temperature of an
-   annealing schedule decides which losses are accepted.
+   annealing schedule decides which losses are accepted. Where there are two starts, the better end wins.
 3. *Evolution*. A population holds one split for each of a fan of weightings, from all for the labels to all for the
    label pairs. In every generation each of them has a child: the exchange search goes on from it at a lower
    temperature, for its own weighting. Then every weighting takes the best of all parents and children, also of those
    that were bred for another one. (Crossing two splits was tried and left out: equal trials gave a worse front.)
+   Groups of very different sizes freeze early, the large ones first: a child then starts with a few of them misplaced,
+   and there are more and shorter generations.
 4. *Front*. Of all splits, those that no other one dominates are the answer.
 
 The weightings are independent tasks within a generation, each with its own random stream; so the result is the same
@@ -32,6 +35,7 @@ import numpy.typing as npt
 
 from evosplit.constraints import FREE
 from evosplit.methods.base import Run, Solution
+from evosplit.methods.exhaustive import every_split
 from evosplit.methods.iterative import IterativeStratification
 from evosplit.problem import SplitProblem
 from evosplit.result import non_dominated
@@ -47,6 +51,7 @@ FEW_COLUMNS = 192  # such a trial costs as much as any other with about so many 
 MANY = 40_000  # units beyond which the number of trials falls, see `Plan`
 MOVABLE_LIMIT = 400_000  # beyond so many units, most of those that are equal are fixed where they start
 MOVABLE_COPIES = 2  # how many equal units of each subset stay movable then
+RIVALS_TRIALS = 100  # trials per movable unit from which on two searches compete to be the ancestor
 ORDERS = 8  # orders of similarity, each for another importance of the labels
 REACH = 10  # how far apart in such an order the partners of an exchange lie
 SETTLING = 12  # rounds of mending labels one by one, at most
@@ -54,9 +59,20 @@ SETTLING_SHARE = 1.0  # evaluations in all these rounds, as a part of the trials
 SETTLED_FIRST = 20.0  # how much more images with a label weigh while mending
 EMPTY = 8  # empty places in each subset, at least, where units are uneven
 SIZE_PRICE = 1.0  # what a sample too many costs until the search is frozen, in units of a misplaced count
-TRIAL_SHARE = 2.0  # how much more the search of groups may cost than that of their samples
+SIZE_GROWTH = 10.0  # by how much that price grows until then, where every trial evaluates the odds themselves
+TRIAL_SHARE = 1.75  # how much more the search of groups may cost than that of their samples
+UNEVEN_SETTLING = 0.2  # in place of `SETTLING_SHARE`: groups carry many labels at once
+UNEVEN_HEAT = 0.3  # first temperature of the ancestor at least, in samples of the mean unit
+UNEVEN_REHEAT = 0.1  # that of the first children; later ones start colder
+UNEVEN_COLD = 3.0  # last temperature over that of single samples: there are no smaller steps to wait for
+KICKED = 3  # units, rather large ones, that change places before a child's search
+MOST_TASKS = 300  # searches of small problems with uneven units
+SHORTEST_TASK = 2_000  # trials in one of them at least
 FIRST = 1e5  # how much an objective weighs that comes before the others
 INSTANCES = 2.0  # how much more instances weigh than samples, which settle more easily
+LEANING = 4.0  # the same in a row that leans towards them
+SMALL_SHARE = 0.05  # part of the samples below which a smaller subset is not stratified
+SIMILAR_SIZES = 0.5  # smallest over largest subset above which stratification alone is the start
 FEW_POINTS = 4  # weightings in the fan at least
 LARGE_FAN = 5  # weightings from which on there is such a row
 TASK_TRIALS = 8  # trials per movable unit below which a generation is not worth while
@@ -94,7 +110,7 @@ class Plan:
 
 PLANS = {
     "fast": Plan(root=25_000, enough=3_000_000, per_unit=20, points=3, generations=1),
-    "normal": Plan(root=70_000, enough=6_000_000, per_unit=30, points=7, generations=3),
+    "normal": Plan(root=70_000, enough=6_000_000, per_unit=28, points=7, generations=3),
     "thorough": Plan(root=600_000, enough=60_000_000, per_unit=400, points=11, generations=4),
 }
 
@@ -108,17 +124,17 @@ class Memetic:
     ancestor_share
         The part of the trials that goes into the common ancestor.
     hot, warm
-        First temperature of the ancestor's annealing, in units of the mean price of one misplaced count: for small
-        problems, and for those where stratification leaves little to gain.
+        First temperature of an ancestor's annealing, in units of the mean price of one misplaced count: hot melts the
+        start, which is right for small problems and rough starts; warm keeps what stratification has done well.
     cold
-        Last temperature of every search, relative to the ancestor's first one.
+        Last temperature of a search, relative to the first one.
     reheat
-        First temperature of every later search.
+        First temperature of every later search, relative to that of a stratified ancestor.
     frozen
         The last part of every search, in which only improvements are accepted.
-    centre
+    centre, steep_centre
         Weight of the pairs over that of the labels in the middle of the fan. Labels are few and settle easily, so the
-        pairs lead.
+        pairs lead; they lead by far where samples with a label are all there is to mend afterwards.
     label_end, pair_end
         By how much that ratio differs from the middle's next to the ends of the fan.
     """
@@ -127,9 +143,10 @@ class Memetic:
     hot: float = 6.0
     warm: float = 0.3
     cold: float = 0.02
-    reheat: float = 0.3
+    reheat: float = 0.7
     frozen: float = 0.2
     centre: float = 2.0
+    steep_centre: float = 12.0
     label_end: float = 100.0
     pair_end: float = 10.0
 
@@ -138,46 +155,68 @@ class Memetic:
     def solve(self, problem: SplitProblem, run: Run) -> Solution:
         """Return those of all splits met that no other one dominates."""
         plan = PLANS[run.effort]
-        start = _start(problem, run)
+        starts = _starts(problem, run)
         if run.stopped is not None:
-            return Solution([start])
-        landscape = Landscape(problem, start, run.rng)
+            return Solution([starts[0].assignment])
+        if problem.uneven and run.report(0.0, "trying every way to place the groups"):
+            best = every_split(problem, starts[0].assignment)
+            if best is not None:
+                run.report(1.0, "done")
+                return best
+        landscape = Landscape(problem, [start.assignment for start in starts], run.rng)
         trials = int(plan.trials(landscape.n_movable) / landscape.effort_per_trial)
         clock = _Clock(run, trials)
         for_ancestor = int(self.ancestor_share * trials)
         # With few trials for each unit, fewer and longer searches serve better.
         tasks_worth = (trials - for_ancestor) // (TASK_TRIALS * max(landscape.n_movable, 1))
         points = int(np.clip(tasks_worth, min(FEW_POINTS, plan.points), plan.points))
-        fan = weightings(problem.objectives, points, self.centre, self.label_end, self.pair_end)
-        middle = weightings(problem.objectives, 3, self.centre, self.label_end, self.pair_end)
+        centre = self.steep_centre if landscape.mends_labels else self.centre
+        fan = weightings(problem.objectives, points, centre, self.label_end, self.pair_end)
+        middle = weightings(problem.objectives, 3, centre, self.label_end, self.pair_end)
         middle = middle[len(middle) // 2]
+        if landscape.rugged and not any(block.width for block in problem.blocks if block.name in ("pairs", "triplets")):
+            fan = fan[:1]  # where no labels meet, all weightings are one
         generations = int(np.clip(tasks_worth // len(fan), 1, plan.generations))
+        if landscape.rugged:
+            # A search that tries every exchange about once, from here and there, beats few long ones.
+            worth = (trials - for_ancestor) // max(landscape.n_movable**2, SHORTEST_TASK)
+            generations = max(generations, min(worth, MOST_TASKS) // len(fan))
         each = (trials - for_ancestor) // (len(fan) * generations)
-        seeds = iter(run.rng.integers(1, 2**63 - 1, size=1 + generations * len(fan), dtype=np.uint64))
+        seeds = iter(run.rng.integers(1, 2**63 - 1, size=2 + generations * len(fan), dtype=np.uint64))
 
-        hot = self.hot if landscape.exact else self.warm
-        first = _Task(self, landscape, middle, landscape.start, next(seeds), for_ancestor, hot)
-        ancestor = _work([first], run.n_jobs, clock, "searching for a balanced split")[0]
-        found = [ancestor]
-        population = [ancestor] * len(fan)
+        cold = self.cold * (self.hot if landscape.exact else self.warm) * (UNEVEN_COLD if landscape.rugged else 1.0)
+        rivals = list(zip(starts, landscape.starts, strict=True))
+        if len(rivals) == 1 and not problem.uneven and trials >= RIVALS_TRIALS * landscape.n_movable:
+            rivals *= 2  # from one start, by chance different: so two threads have work from the beginning
+        contest = []
+        for start, candidate in rivals:
+            temperatures = (self.hot, self.cold * self.hot) if start.melts else (self.warm, cold)
+            if landscape.exact:
+                temperatures = (max(self.hot, UNEVEN_HEAT * landscape.mean_step), cold)
+            share = for_ancestor // len(rivals)
+            contest.append(_Task(self, landscape, middle, candidate, next(seeds), share, *temperatures))
+        found = _work(contest, run.n_jobs, clock, "searching for a balanced split")
+        if landscape.rugged:
+            population = landscape.best_of([*found, *landscape.starts], fan)
+        else:
+            population = landscape.best_of(found, middle[None]) * len(fan)
         for generation in range(generations):
             if clock.stopped:
                 break
+            reheat = self.reheat * (self.hot if landscape.exact else self.warm)
+            if landscape.rugged:
+                reheat = max(self.warm, UNEVEN_REHEAT * landscape.mean_step * (1 - generation / generations))
             tasks = [
-                _Task(self, landscape, weights, parent, next(seeds), each, self.reheat)
+                _Task(self, landscape, weights, parent, next(seeds), each, reheat, cold, is_child=True)
                 for weights, parent in zip(fan, population, strict=True)
             ]
             message = f"evolving {len(fan)} trade-offs, generation {generation + 1} of {generations}"
             children = _work(tasks, run.n_jobs, clock, message)
             found += children
-            pool = [*population, *children]
-            scores, penalties = zip(*(landscape.score(candidate) for candidate in pool), strict=True)
-            costs = np.array(scores) @ np.array([landscape.of_blocks(row) for row in fan]).T
-            best = np.argmin(costs + np.array(penalties)[:, None], axis=0)
-            population = [pool[i] for i in best]
+            population = landscape.best_of([*population, *children], fan)
         run.report(1.0, "done")
         if problem.uneven:
-            found.append(landscape.start)  # the best sizes that are known
+            found.append(landscape.starts[0])  # the best sizes that are known
         # Sizes come first, then labels that are missing somewhere.
         gross = np.array([landscape.score(candidate)[1] for candidate in found])
         found = [found[i] for i in np.flatnonzero(gross == gross.min())]
@@ -185,16 +224,63 @@ class Memetic:
         return Solution(landscape.assignments([found[i] for i in non_dominated(objectives)]))
 
 
-def _start(problem: SplitProblem, run: Run) -> Ints:
-    """Stratify; uneven units are dealt from the largest to the smallest, then exchanged until the sizes are right."""
-    if not problem.uneven:
-        stratification = IterativeStratification(2 if "pairs" in problem.objectives else 1)
+@dataclass(frozen=True, eq=False)
+class Start:
+    """Where an ancestor starts from: the subset of each unit, and whether to melt it first."""
 
-        def pass_on(_: float, message: str) -> None:
-            if run.stopped is None:  # whoever stops now still gets a stratified split
-                run.report(0.0, message)
+    assignment: Ints
+    melts: bool
 
-        return np.asarray(stratification.solve(problem, Run(run.rng, on_progress=pass_on)).assignments[0])
+
+def _starts(problem: SplitProblem, run: Run) -> list[Start]:
+    """Stratify, or take a systematic sample, or both where it is not clear which of them leads further.
+
+    Stratification deals out rare pairs first, and with them the samples that have many labels: subsets of equal size
+    get their parts of these, a small one gets none.
+    """
+    if problem.uneven:
+        return [Start(_deal_uneven(problem, run), melts=False)]
+    smallest, largest = problem.sizes.min(), problem.sizes.max()
+    if smallest >= SIMILAR_SIZES * largest or problem.features.shape[1] <= EXACT_COLUMNS:
+        return [Start(_stratified(problem, run), melts=False)]
+    systematic = Start(_systematic_sample(problem, run.rng), melts=True)
+    if smallest < SMALL_SHARE * problem.sizes.sum():
+        return [systematic]
+    return [Start(_stratified(problem, run), melts=False), systematic]
+
+
+def _stratified(problem: SplitProblem, run: Run) -> Ints:
+    """Stratify iteratively, by label pairs if they are an objective."""
+    method = IterativeStratification(2 if "pairs" in problem.objectives else 1)
+
+    def pass_on(_: float, message: str) -> None:
+        if run.stopped is None:  # whoever stops now still gets a stratified split
+            run.report(0.0, message)
+
+    return np.asarray(method.solve(problem, Run(run.rng, on_progress=pass_on)).assignments[0])
+
+
+def _systematic_sample(problem: SplitProblem, rng: np.random.Generator) -> Ints:
+    """Line up the free units, similar ones side by side, and let every subset have its share all along the line."""
+    from evosplit._kernels import exchange
+
+    n_labels = problem.counts.n_labels
+    rank = np.empty(n_labels, dtype=np.int64)
+    rank[np.argsort(-problem.column_totals[:n_labels], kind="stable")] = np.arange(n_labels)
+    keys = exchange.similarity_keys(problem.features.indptr, problem.features.indices, rank)
+    place_of_type = np.empty(problem.n_types, dtype=np.int32)
+    place_of_type[np.argsort(keys, kind="stable")] = np.arange(problem.n_types)
+    free = rng.permutation(np.flatnonzero(problem.locked == FREE))
+    queue = free[np.argsort(place_of_type[problem.type_of_unit[free]], kind="stable")]
+    turns = np.concatenate([(np.arange(room) + rng.random()) / max(room, 1) for room in problem.rooms])
+    subsets = np.repeat(np.arange(problem.k, dtype=np.int32), problem.rooms)
+    assignment = problem.locked.astype(np.int32)
+    assignment[queue] = subsets[np.argsort(turns, kind="stable")]
+    return assignment
+
+
+def _deal_uneven(problem: SplitProblem, run: Run) -> Ints:
+    """Deal out uneven units from the largest to the smallest, then exchange some until the sizes are right."""
     from evosplit._kernels import stratification as kernels
 
     free = np.flatnonzero(problem.locked == FREE)
@@ -213,8 +299,8 @@ def weightings(objectives: Sequence[str], points: int, centre: float, label_end:
     """Fan out weights for the objectives, from the labels (first row) to the pairs (last row).
 
     The ratio of the weights changes in equal steps; but in the first row labels come first, whatever the pairs say.
-    Where samples with a label and its instances are both to be spread, a large fan gets one more such row that leans
-    towards the instances.
+    Where samples with a label and its instances are both to be spread, a large fan gets one more row, ahead of the
+    others, that leans towards the instances.
     """
     for_pairs = np.array([name in ("pairs", "triplets") for name in objectives])
     if for_pairs.all() or not for_pairs.any():
@@ -224,8 +310,7 @@ def weightings(objectives: Sequence[str], points: int, centre: float, label_end:
     ratio[0] = 1 / FIRST
     weights = np.where(for_pairs, ratio[:, None], [INSTANCES if name == "instances" else 1.0 for name in objectives])
     if points >= LARGE_FAN and {"images", "instances"} <= set(objectives):
-        lean = np.array([INSTANCES if name == "instances" else 1.0 for name in objectives])
-        weights = np.vstack((weights[0] * lean, weights))
+        weights = np.vstack(([LEANING if name == "instances" else 1.0 for name in objectives], weights))
     return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
 
@@ -247,21 +332,20 @@ class Candidate:
 class Landscape:
     """The problem as the search sees it: movable units, slots, the price of each cell for a weighting."""
 
-    def __init__(self, problem: SplitProblem, start: Ints, rng: np.random.Generator) -> None:
+    def __init__(self, problem: SplitProblem, starts: Sequence[Ints], rng: np.random.Generator) -> None:
         self.problem = problem
         # Equal units in one subset are as good as each other: beyond a few, they need not be movable.
-        table, locked = problem.type_table(start), problem.locked_table
-        crowd = np.maximum(table - locked - MOVABLE_COPIES, 0) if problem.n_units > MOVABLE_LIMIT else 0
-        self.fixed = locked + crowd
-        movable = table - self.fixed
+        tables, locked = [problem.type_table(start) for start in starts], problem.locked_table
+        crowd = np.maximum(np.minimum.reduce(tables) - locked - MOVABLE_COPIES, 0)
+        self.fixed = locked + (crowd if problem.n_units > MOVABLE_LIMIT else 0)
         # Uneven units also need empty places to move into: units of a type without features.
-        empty = np.maximum(EMPTY, movable.sum(axis=0) // 4) if problem.uneven else np.zeros(problem.k, dtype=np.int64)
-        movable = np.vstack((movable, empty))
-        self.type_of = np.repeat(np.arange(len(movable), dtype=np.int32), movable.sum(axis=1))
-        subset_of = np.repeat(np.tile(np.arange(problem.k, dtype=np.int32), len(movable)), movable.ravel())
-        self.start = Candidate(np.argsort(subset_of, kind="stable").astype(np.int32))
-        self.slots = movable.sum(axis=0)
-        self.starts = np.concatenate(([0], np.cumsum(self.slots)))
+        movable = [table - self.fixed for table in tables]
+        empty = np.maximum(EMPTY, movable[0].sum(axis=0) // 4) if problem.uneven else np.zeros_like(problem.sizes)
+        movable = [np.vstack((table, empty)) for table in movable]
+        self.type_of = np.repeat(np.arange(len(movable[0]), dtype=np.int32), movable[0].sum(axis=1))
+        self.starts = [self._candidate(table) for table in movable]
+        self.slots = movable[0].sum(axis=0)
+        self.first_slot = np.concatenate(([0], np.cumsum(self.slots)))
         rows = problem.features
         self.indptr = np.append(rows.indptr, rows.indptr[-1])
         self.indices = rows.indices
@@ -283,11 +367,35 @@ class Landscape:
         self._shuffled = rng.permutation(np.flatnonzero(problem.locked == FREE))
         self._order_rng = np.random.default_rng(rng.integers(2**63))
 
+    @staticmethod
+    def _candidate(table: Ints) -> Candidate:
+        """Take units of each type for each subset, as many as the table says."""
+        subset_of = np.repeat(np.tile(np.arange(table.shape[1], dtype=np.int32), len(table)), table.ravel())
+        return Candidate(np.argsort(subset_of, kind="stable").astype(np.int32))
+
+    @property
+    def mends_labels(self) -> bool:
+        """Whether mending after a search settles the labels, so that the search itself can serve the pairs."""
+        both = {"images", "instances"} <= set(self.problem.objectives)
+        return not (self.exact or self.problem.uneven or both)
+
+    @property
+    def rugged(self) -> bool:
+        """Whether large units freeze early, so that it takes many searches to place them well."""
+        return self.problem.uneven and self.exact
+
+    @property
+    def mean_step(self) -> float:
+        """How many samples move at a time, where that matters for the temperature, else 0."""
+        return float(self.problem.unit_sizes.mean()) if self.rugged else 0.0
+
     @cached_property
     def effort_per_trial(self) -> float:
         """How much longer a trial takes than usual, because it evaluates many columns or moves whole groups."""
+        if self.exact:
+            return max(0.6 if self.rugged else 0.35, float((self.problem.features.shape[1] / FEW_COLUMNS) ** 1.5))
         if not self.problem.uneven:
-            return max(0.35, (self.problem.features.shape[1] / FEW_COLUMNS) ** 1.5) if self.exact else 1.0
+            return 1.0
         per_unit = np.average(np.diff(self.problem.features.indptr), weights=self.problem.copies)
         per_sample = self.problem.features.data @ np.repeat(self.problem.copies, np.diff(self.problem.features.indptr))
         return max(1.0, float(per_unit / (TRIAL_SHARE * per_sample / self.problem.sizes.sum())))
@@ -357,7 +465,7 @@ class Landscape:
         kinds = self.type_of[candidate.unit_at]
         n_types = self.problem.n_types
         for j in range(self.problem.k):
-            inside = kinds[self.starts[j] : self.starts[j + 1]]
+            inside = kinds[self.first_slot[j] : self.first_slot[j + 1]]
             type_table[:, j] += np.bincount(inside, minlength=n_types + 1)[:n_types]
         counts = self.problem.column_table(type_table).astype(np.int32)
         totals = self.block_sums[:-1].T.astype(np.int64) @ type_table
@@ -368,7 +476,7 @@ class Landscape:
     @cached_property
     def least_excess(self) -> int:
         """How many samples the start misses its sizes by: the best that is known."""
-        return self.excess(self.start)
+        return self.excess(self.starts[0])
 
     def excess(self, candidate: Candidate) -> int:
         """Return by how many samples the subsets miss their sizes, in all."""
@@ -390,6 +498,13 @@ class Landscape:
         """Return the weighted sum of the objectives, each over a random split's, and the penalties."""
         scaled, penalties = self.score(candidate)
         return float(self.of_blocks(weights) @ scaled) + penalties
+
+    def best_of(self, candidates: Sequence[Candidate], fan: Floats) -> list[Candidate]:
+        """Return for each weighting the best of the candidates."""
+        scores, penalties = zip(*(self.score(candidate) for candidate in candidates), strict=True)
+        costs = np.array(scores) @ np.array([self.of_blocks(row) for row in fan]).T
+        best = np.argmin(costs + np.array(penalties)[:, None], axis=0)
+        return [candidates[i] for i in best]
 
     def assignments(self, candidates: Sequence[Candidate]) -> list[npt.NDArray[np.integer[Any]]]:
         """Turn candidates into one subset number per unit of the problem; equal units are dealt out at random."""
@@ -422,6 +537,19 @@ class Landscape:
                 gone[j] -= number
                 gone[other] += number
         return Candidate(np.argsort(mended, kind="stable").astype(np.int32))
+
+    def kicked(self, candidate: Candidate, rng: np.random.Generator) -> Candidate:
+        """Let a few units, rather large ones, change places with anything elsewhere."""
+        unit_at = candidate.unit_at.copy()
+        subset = np.repeat(np.arange(self.problem.k), self.slots)
+        chances = np.sqrt(np.append(self.problem.type_sizes, 0)[self.type_of[unit_at]])
+        if not chances.any():
+            return candidate
+        number = min(KICKED, int((chances > 0).sum()))
+        for slot in rng.choice(len(chances), size=number, replace=False, p=chances / chances.sum()):
+            other = rng.choice(np.flatnonzero(subset != subset[slot]))
+            unit_at[[slot, other]] = unit_at[[other, slot]]
+        return Candidate(unit_at)
 
     @cached_property
     def carriers(self) -> tuple[Ints, Ints]:
@@ -471,6 +599,8 @@ class _Task:
     seed: np.uint64
     trials: int
     hot: float
+    cold: float
+    is_child: bool = False
 
     def run(self, clock: _Clock) -> Candidate:
         """Mend what is grossly wrong, search while the temperature falls, mend what is left."""
@@ -478,22 +608,24 @@ class _Task:
 
         land = self.landscape
         rng = np.random.default_rng(int(self.seed))
-        unit_at = self.parent.unit_at.copy()
+        start = land.kicked(self.parent, rng) if land.rugged and self.is_child else self.parent
+        unit_at = start.unit_at.copy()
         slot_of = np.empty_like(unit_at)
         slot_of[unit_at] = np.arange(len(unit_at), dtype=np.int32)
-        _, counts, totals = land.tables(self.parent)
+        _, counts, totals = land.tables(start)
         state = np.array([self.seed], dtype=np.uint64)
         units = (land.indptr, land.indices, land.data, land.block_sums, land.type_of)
-        split = (unit_at, slot_of, land.starts, counts, totals)
+        split = (unit_at, slot_of, land.first_slot, counts, totals)
 
         def settle(weights: Floats, only_missing: bool) -> None:
             _, linear, penalty, _ = land.columns(weights, strict=True)
             threshold = 0.5 * penalty if only_missing else 1e-12
+            budget = self.trials * (UNEVEN_SETTLING if land.problem.uneven else SETTLING_SHARE)
             for turn in range(SETTLING):
                 order = land.orders[turn % len(land.orders)]
                 made = exchange.settle(
-                    *units, linear, land.scale, penalty, land.spread, *split, *order, *land.carriers,
-                    land.label_columns, REACH, threshold, int(self.trials * SETTLING_SHARE / SETTLING), state,
+                    *units, linear, land.scale, penalty, land.spread, *split, *order,
+                    *land.carriers, land.label_columns, REACH, threshold, int(budget / SETTLING), state,
                 )  # fmt: skip
                 if made == 0:
                     break
@@ -505,15 +637,16 @@ class _Task:
         search = exchange.search_exact if land.exact else exchange.search
         chunks = max(MIN_CHUNKS, round(self.trials / CHUNK))
         time = np.arange(chunks + 1) / chunks
-        cold = self.method.cold * (self.method.hot if land.exact else self.method.warm)
-        temperatures = price * self.hot * (cold / self.hot) ** (time / (1 - self.method.frozen))
+        temperatures = price * self.hot * (self.cold / self.hot) ** (time / (1 - self.method.frozen))
         for chunk in range(chunks):
             is_frozen = time[chunk + 1] > 1 - self.method.frozen + 1e-9
             first, last = (0.0, 0.0) if is_frozen else temperatures[chunk : chunk + 2]
             order = land.orders[int(rng.integers(len(land.orders)))]
+            if land.rugged and chunk:
+                columns[-1, 0] *= SIZE_GROWTH ** (1 / chunks)
             search(
-                *units, strict if is_frozen else columns, land.scale, penalty, land.spread, *split, *order, REACH,
-                self.trials // chunks, first, last, state,
+                *units, strict if is_frozen else columns, land.scale, penalty, land.spread,
+                *split, *order, REACH, self.trials // chunks, first, last, state,
             )  # fmt: skip
             if not clock.tick(self.trials // chunks):
                 break
