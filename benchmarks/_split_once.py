@@ -118,7 +118,12 @@ def evosplit(options: argparse.Namespace) -> Splitter:
     import evosplit as engine
 
     def split(matrix: sp.csr_array, ratios: list[float]) -> Splits:
-        asked = {"method": options.method, "effort": options.effort, "time_limit": options.time_limit}
+        asked = {
+            "method": options.method,
+            "effort": options.effort,
+            "cover": not options.no_cover,
+            "time_limit": options.time_limit,
+        }
         if len(set(ratios)) == 1:
             made = engine.kfold(matrix, len(ratios), **asked)
         else:
@@ -149,6 +154,7 @@ def main() -> None:
     parser.add_argument("--optisplit", help="optisplit: directory of cv_balance.py")
     parser.add_argument("--method", default="evosplit", help="evosplit")
     parser.add_argument("--effort", default="normal", help="evosplit")
+    parser.add_argument("--no-cover", action="store_true", help="evosplit")
     parser.add_argument("--time-limit", type=float, help="evosplit")
     options = parser.parse_args()
     before = time.process_time()

@@ -57,6 +57,7 @@ REACH = 10  # how far apart in such an order the partners of an exchange lie
 SETTLING = 12  # rounds of mending labels one by one, at most
 SETTLING_SHARE = 1.0  # evaluations in all these rounds, as a part of the trials of the search
 SETTLED_FIRST = 20.0  # how much more images with a label weigh while mending
+SETTLED_ALONE = 40.0  # the same where there are no instances to heed
 EMPTY = 8  # empty places in each subset, at least, where units are uneven
 SIZE_PRICE = 1.0  # what a sample too many costs until the search is frozen, in units of a misplaced count
 SIZE_GROWTH = 10.0  # by how much that price grows until then, where every trial evaluates the odds themselves
@@ -319,7 +320,8 @@ def emphasise_images(weights: Floats, objectives: Sequence[str]) -> Floats:
     by_name = dict(zip(objectives, weights, strict=True))
     if by_name.get("instances", 0.0) > INSTANCES * by_name.get("images", 0.0):
         return weights
-    return np.array([weight * (SETTLED_FIRST if name == "images" else 1.0) for name, weight in by_name.items()])
+    emphasis = SETTLED_FIRST if "instances" in by_name else SETTLED_ALONE
+    return np.array([weight * (emphasis if name == "images" else 1.0) for name, weight in by_name.items()])
 
 
 @dataclass(frozen=True, eq=False)
