@@ -12,7 +12,7 @@ How it works, in the order of the code:
 3. *Evolution*. A population holds one split for each of a fan of weightings, from all for the labels to all for the
    label pairs. In every generation each of them has a child: the exchange search goes on from it at a lower
    temperature, for its own weighting. Then every weighting takes the best of all parents and children, also of those
-   that were bred for another one. (Crossing two splits was tried and left out: equal trials gave a worse front.)
+   that were bred for another one. (Crossing two splits was tried and left out: with as many trials it gains nothing.)
    Groups of very different sizes freeze early, the large ones first: a child then starts with a few of them misplaced,
    and there are more and shorter generations.
 4. *Front*. Of all splits, those that no other one dominates are the answer.
