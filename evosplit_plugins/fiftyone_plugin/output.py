@@ -13,7 +13,7 @@ from typing import Any
 import fiftyone.operators.types as types
 
 from evosplit import Split, SplitReport
-from evosplit.charts import misplaced
+from evosplit.charts import misplaced, number
 
 __all__ = [
     "PANEL",
@@ -68,19 +68,6 @@ def lines(sentences: Iterable[str]) -> str:
     ['One.  ', 'Two.']
     """
     return "  \n".join(map(plain, sentences))
-
-
-def number(value: float) -> str:
-    """Write a measure so that it can be compared at a glance.
-
-    Examples
-    --------
-    >>> number(3.0), number(0.012345), number(0.000012345)
-    ('3', '0.01235', '1.23e-05')
-    """
-    if float(value).is_integer():
-        return f"{value:.0f}"
-    return f"{value:.4g}" if abs(value) >= 0.001 else f"{value:.2e}"
 
 
 def size_columns(report: SplitReport) -> dict[str, str]:
