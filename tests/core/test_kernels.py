@@ -283,7 +283,7 @@ def test_unit_change(drawn, data):
     after, j = counts.copy(), assignment[unit]
     after[:, j] -= dense[unit]
     row = slice(indptr[unit], indptr[unit + 1])
-    found = stratification.unit_change(indices[row], gains[row], -1, counts, totals, prices, penalties, 1 / k, j)
+    found = stratification.unit_change(indices[row], gains[row], -1.0, counts, totals, prices, penalties, 1 / k, j)
     costs = [repair_cost(table, totals, prices, penalties, sizes) for table in (counts, after)]
     assert found == pytest.approx(costs[1] - costs[0])
 

@@ -27,6 +27,7 @@ MIN_EVALUATIONS = 32  # exchanges that `settle` evaluates at least for a column 
 RANDOM_PARTNERS = 8  # partners from anywhere that `settle` tries beside the similar ones
 REFRESH = 256  # accepted exchanges between two fits of the model of the totals, at least
 REFRESH_COLUMNS = 16  # and as many as there are columns, over this number
+NONE = np.int64(-1)  # of a type, where a literal would have what it is passed to compiled once more
 
 
 @jit
@@ -94,7 +95,7 @@ def _error_change(error: float, gain: int, shift: float) -> Any:
 
 
 @jit
-def _lack_change(x: int, gain: int, need: float) -> float:
+def _lack_change(x: int, gain: float, need: float) -> float:
     """Change of what is missing to `need` when the count grows by `gain`."""
     return max(0.0, need - x - gain) - max(0.0, need - x)
 
@@ -448,7 +449,7 @@ def _move_change(
     error_b = counts[column, b] - share * totals[block, b]
     change = weight * (scale[a] * (abs(error_a - 1) - abs(error_a)) + scale[b] * (abs(error_b + 1) - abs(error_b)))
     if need > 0:
-        change += penalty * (_lack_change(counts[column, a], -1, need) + _lack_change(counts[column, b], 1, need))
+        change += penalty * (_lack_change(counts[column, a], -1.0, need) + _lack_change(counts[column, b], 1.0, need))
     return change
 
 
@@ -508,7 +509,7 @@ def settle(
         if n_carriers == 0:
             continue
         for _ in range(2 * k):
-            a, b, gain = -1, -1, -threshold
+            a, b, gain = NONE, NONE, -threshold
             for source in range(k):
                 if counts[column, source] == 0:
                     continue
@@ -519,7 +520,7 @@ def settle(
                             a, b, gain = source, target, change
             if a < 0:
                 break
-            best, best_a, best_b = -1e-12, -1, -1
+            best, best_a, best_b = -1e-12, NONE, NONE
             offset = random_below(state, n_carriers)
             allowed = evaluated + per_column
             for step in range(n_carriers):

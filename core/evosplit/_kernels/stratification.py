@@ -27,23 +27,13 @@ def _greatest(values: Ints) -> Any:
     return greatest
 
 
-@jit
 def build_queue(left: Ints) -> tuple[Ints, Ints, Ints]:
     """Sort the columns by the number of their units: (queue, place, start)."""
-    most = _greatest(left)
-    start = np.zeros(most + 3, dtype=np.int64)
-    for column in range(len(left)):
-        start[left[column] + 1] += 1
-    for n in range(1, len(start)):
-        start[n] += start[n - 1]
-    queue = np.empty(len(left), dtype=np.int64)
-    place = np.empty(len(left), dtype=np.int64)
-    free = start.copy()
-    for column in range(len(left)):
-        place[column] = free[left[column]]
-        queue[place[column]] = column
-        free[left[column]] += 1
-    return queue, place, start
+    queue = np.argsort(left, kind="stable")
+    place = np.empty_like(queue)
+    place[queue] = np.arange(len(queue))
+    with_fewer = np.cumsum(np.bincount(left, minlength=int(left.max(initial=0)) + 2))
+    return queue, place, np.concatenate(([0], with_fewer))
 
 
 @jit
@@ -177,7 +167,7 @@ def fill_sizes(table: Ints, copies_left: Ints, room: Ints, state: Ints) -> None:
 def unit_change(
     columns: Ints,
     gains: Ints,
-    sign: int,
+    sign: float,
     counts: Ints,
     totals: Ints,
     prices: Floats,
@@ -250,11 +240,11 @@ def repair_sizes(
                 kind = type_of_unit[members[slot]]
                 columns = indices[indptr[kind] : indptr[kind + 1]]
                 gains = data[indptr[kind] : indptr[kind + 1]]
-                leaving = unit_change(columns, gains, -1, counts, totals, prices, penalties, shares[source], source)
+                leaving = unit_change(columns, gains, -1.0, counts, totals, prices, penalties, shares[source], source)
                 for target in range(k):
                     if excess[target] < 0:
                         coming = unit_change(
-                            columns, gains, 1, counts, totals, prices, penalties, shares[target], target
+                            columns, gains, 1.0, counts, totals, prices, penalties, shares[target], target
                         )
                         if leaving + coming < cheapest:
                             cheapest, best_slot, best_target = leaving + coming, slot, target

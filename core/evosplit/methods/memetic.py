@@ -55,8 +55,8 @@ RIVALS_TRIALS = 100  # trials per movable unit from which on two searches compet
 ORDERS = 8  # orders of similarity, each for another importance of the labels
 REACH = 10  # how far apart in such an order the partners of an exchange lie
 SETTLING = 12  # rounds of mending labels one by one, at most
-SETTLING_SHARE = 1.0  # evaluations in all these rounds, as a part of the trials of the search
-SETTLED_FIRST = 20.0  # how much more images with a label weigh while mending
+SETTLING_SHARE = 2.0  # evaluations in all these rounds, as a part of the trials of the search
+SETTLED_FIRST = 10.0  # how much more images with a label weigh while mending
 SETTLED_ALONE = 40.0  # the same where there are no instances to heed
 EMPTY = 8  # empty places in each subset, at least, where units are uneven
 SIZE_PRICE = 1.0  # what a sample too many costs until the search is frozen, in units of a misplaced count
@@ -111,7 +111,7 @@ class Plan:
 
 PLANS = {
     "fast": Plan(root=25_000, enough=3_000_000, per_unit=20, points=3, generations=1),
-    "normal": Plan(root=70_000, enough=6_000_000, per_unit=28, points=7, generations=3),
+    "normal": Plan(root=70_000, enough=6_000_000, per_unit=24, points=7, generations=3),
     "thorough": Plan(root=600_000, enough=60_000_000, per_unit=400, points=11, generations=4),
 }
 
@@ -219,10 +219,11 @@ class Memetic:
         if problem.uneven:
             found.append(landscape.starts[0])  # the best sizes that are known
         # Sizes come first, then labels that are missing somewhere.
-        gross = np.array([landscape.score(candidate)[1] for candidate in found])
-        found = [found[i] for i in np.flatnonzero(gross == gross.min())]
-        objectives = np.array([problem.evaluate(landscape.tables(candidate)[1]) for candidate in found])
-        return Solution(landscape.assignments([found[i] for i in non_dominated(objectives)]))
+        scores = [landscape.score(candidate) for candidate in found]
+        gross = min(score.penalties for score in scores)
+        right = [i for i, score in enumerate(scores) if score.penalties == gross]
+        best = non_dominated(np.array([scores[i].objectives for i in right]))
+        return Solution(landscape.assignments([found[right[i]] for i in best]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -331,6 +332,25 @@ class Candidate:
     unit_at: npt.NDArray[np.int32]
 
 
+@dataclass(frozen=True, eq=False)
+class Score:
+    """What a split is worth.
+
+    Attributes
+    ----------
+    blocks
+        The blocks of the objectives, each over a random split's.
+    objectives
+        The objectives themselves.
+    penalties
+        For wrong sizes, which come before missing labels; both come before everything else.
+    """
+
+    blocks: Floats
+    objectives: Floats
+    penalties: float
+
+
 class Landscape:
     """The problem as the search sees it: movable units, slots, the price of each cell for a weighting."""
 
@@ -368,6 +388,7 @@ class Landscape:
         self.exact = problem.features.shape[1] <= EXACT_COLUMNS
         self._shuffled = rng.permutation(np.flatnonzero(problem.locked == FREE))
         self._order_rng = np.random.default_rng(rng.integers(2**63))
+        self._scores: dict[Candidate, Score] = {}
 
     @staticmethod
     def _candidate(table: Ints) -> Candidate:
@@ -484,28 +505,30 @@ class Landscape:
         """Return by how many samples the subsets miss their sizes, in all."""
         return int(np.abs(self.problem.type_sizes @ self.tables(candidate)[0] - self.problem.sizes).sum())
 
-    def score(self, candidate: Candidate) -> tuple[Floats, float]:
-        """Return the blocks of the objectives, each over a random split's, and the penalties.
-
-        Sizes come before missing labels, and these before everything else.
-        """
-        problem = self.problem
-        type_table, counts, _ = self.tables(candidate)
-        sizes = problem.type_sizes @ type_table
-        scaled = problem.evaluate_blocks(counts, sizes) / self.reference
-        lack = int(np.maximum(problem.needs[:, None] - counts[: problem.counts.n_labels], 0).sum())
-        return scaled, 1e3 * lack + 1e9 * float(np.abs(sizes - problem.sizes).sum())
+    def score(self, candidate: Candidate) -> Score:
+        """Evaluate a candidate, or remember what it is worth."""
+        if candidate not in self._scores:
+            problem = self.problem
+            type_table, counts, _ = self.tables(candidate)
+            sizes = problem.type_sizes @ type_table
+            lack = int(np.maximum(problem.needs[:, None] - counts[: problem.counts.n_labels], 0).sum())
+            self._scores[candidate] = Score(
+                blocks=problem.evaluate_blocks(counts, sizes) / self.reference,
+                objectives=problem.evaluate(counts),
+                penalties=1e3 * lack + 1e9 * float(np.abs(sizes - problem.sizes).sum()),
+            )
+        return self._scores[candidate]
 
     def cost(self, candidate: Candidate, weights: Floats) -> float:
         """Return the weighted sum of the objectives, each over a random split's, and the penalties."""
-        scaled, penalties = self.score(candidate)
-        return float(self.of_blocks(weights) @ scaled) + penalties
+        score = self.score(candidate)
+        return float(self.of_blocks(weights) @ score.blocks) + score.penalties
 
     def best_of(self, candidates: Sequence[Candidate], fan: Floats) -> list[Candidate]:
         """Return for each weighting the best of the candidates."""
-        scores, penalties = zip(*(self.score(candidate) for candidate in candidates), strict=True)
-        costs = np.array(scores) @ np.array([self.of_blocks(row) for row in fan]).T
-        best = np.argmin(costs + np.array(penalties)[:, None], axis=0)
+        scores = [self.score(candidate) for candidate in candidates]
+        costs = np.array([score.blocks for score in scores]) @ np.array([self.of_blocks(row) for row in fan]).T
+        best = np.argmin(costs + np.array([[score.penalties] for score in scores]), axis=0)
         return [candidates[i] for i in best]
 
     def assignments(self, candidates: Sequence[Candidate]) -> list[npt.NDArray[np.integer[Any]]]:
@@ -664,7 +687,9 @@ class _Task:
             settle(
                 emphasise_images(self.weights, land.problem.objectives) if even else self.weights, only_missing=False
             )
-        return Candidate(unit_at)
+        made = Candidate(unit_at)
+        land.score(made)  # here, beside the other threads
+        return made
 
 
 class _Clock:
