@@ -49,6 +49,7 @@ PARTS = {
     "one generation": "one search for each weighting, as long as all generations together",
     "no ancestor": "each weighting starts from the stratified split",
     "random start": "a random split instead of the stratified one",
+    "rare as frequent": "no label or pair weighs more than the objectives say while the search cools down",
     "crossover": "from the second generation on, half of what a neighbour in the fan does otherwise comes from it",
 }
 Cell = dict[str, Any]
@@ -356,6 +357,8 @@ def changed(part: str, effort: str) -> Iterator[Any]:
             yield method
     elif part == "no ancestor":
         yield replace(method, ancestor_share=0.0)
+    elif part == "rare as frequent":
+        yield replace(method, rare=0.0)
     elif part == "random start":
         with patch.object(memetic, "_starts", lambda problem, run: [random_start(problem, run)]):
             yield method

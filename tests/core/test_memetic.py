@@ -65,7 +65,7 @@ class Board:
         _, self.counts, self.totals = land.tables(land.starts[0])
         land.exact = exact
         self.weights = np.ones(len(self.problem.objectives)) / len(self.problem.objectives)
-        self.columns, self.linear, self.penalty, self.price = land.columns(self.weights, strict)
+        self.columns, self.linear, self.penalty, self.price = land.columns(self.weights, strict=strict)
         self.state = np.array([seed + 1], dtype=np.uint64)
         # An empty place is a unit without features.
         self.features = np.vstack(

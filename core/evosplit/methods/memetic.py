@@ -8,7 +8,8 @@ How it works, in the order of the code:
    number of distinct label sets, not with the number of samples.
 2. *Ancestor*. An exchange search (`_kernels.exchange`) improves the start for a balanced weighting of the objectives:
    two units change places, only the labels and pairs in which they differ are evaluated, and the temperature of an
-   annealing schedule decides which losses are accepted. Where there are two starts, the better end wins.
+   annealing schedule decides which losses are accepted. At first, rare labels and pairs weigh more than the objectives
+   say. Two such searches compete, from two starts where there are two; the better end wins.
 3. *Evolution*. A population holds one split for each of a fan of weightings, from all for the labels to all for the
    label pairs. In every generation each of them has a child: the exchange search goes on from it at a lower
    temperature, for its own weighting. Then every weighting takes the best of all parents and children, also of those
@@ -51,7 +52,6 @@ FEW_COLUMNS = 192  # such a trial costs as much as any other with about so many 
 MANY = 40_000  # units beyond which the number of trials falls, see `Plan`
 MOVABLE_LIMIT = 400_000  # beyond so many units, most of those that are equal are fixed where they start
 MOVABLE_COPIES = 2  # how many equal units of each subset stay movable then
-RIVALS_TRIALS = 100  # trials per movable unit from which on two searches compete to be the ancestor
 ORDERS = 8  # orders of similarity, each for another importance of the labels
 REACH = 10  # how far apart in such an order the partners of an exchange lie
 SETTLING = 12  # rounds of mending labels one by one, at most
@@ -111,7 +111,7 @@ class Plan:
 
 PLANS = {
     "fast": Plan(root=25_000, enough=3_000_000, per_unit=20, points=3, generations=1),
-    "normal": Plan(root=70_000, enough=6_000_000, per_unit=24, points=7, generations=3),
+    "normal": Plan(root=70_000, enough=6_000_000, per_unit=22, points=7, generations=3),
     "thorough": Plan(root=600_000, enough=60_000_000, per_unit=400, points=11, generations=4),
 }
 
@@ -133,6 +133,10 @@ class Memetic:
         First temperature of every later search, relative to that of a stratified ancestor.
     frozen
         The last part of every search, in which only improvements are accepted.
+    rare
+        Until then a label or pair weighs the more the rarer it is, by this power: those that have few places to be
+        right settle first, and the frequent ones, which always find a partner, around them. In small problems, with
+        more time for each unit, that fades while the search cools down.
     centre, steep_centre
         Weight of the pairs over that of the labels in the middle of the fan. Labels are few and settle easily, so the
         pairs lead; they lead by far where samples with a label are all there is to mend afterwards.
@@ -146,6 +150,7 @@ class Memetic:
     cold: float = 0.02
     reheat: float = 0.7
     frozen: float = 0.2
+    rare: float = 0.5
     centre: float = 2.0
     steep_centre: float = 12.0
     label_end: float = 100.0
@@ -160,10 +165,10 @@ class Memetic:
         if run.stopped is not None:
             return Solution([starts[0].assignment])
         if problem.uneven and run.report(0.0, "trying every way to place the groups"):
-            best = every_split(problem, starts[0].assignment)
-            if best is not None:
+            optimum = every_split(problem, starts[0].assignment)
+            if optimum is not None:
                 run.report(1.0, "done")
-                return best
+                return optimum
         landscape = Landscape(problem, [start.assignment for start in starts], run.rng)
         trials = int(plan.trials(landscape.n_movable) / landscape.effort_per_trial)
         clock = _Clock(run, trials)
@@ -187,7 +192,7 @@ class Memetic:
 
         cold = self.cold * (self.hot if landscape.exact else self.warm) * (UNEVEN_COLD if landscape.rugged else 1.0)
         rivals = list(zip(starts, landscape.starts, strict=True))
-        if len(rivals) == 1 and not problem.uneven and trials >= RIVALS_TRIALS * landscape.n_movable:
+        if len(rivals) == 1 and not problem.uneven:
             rivals *= 2  # from one start, by chance different: so two threads have work from the beginning
         contest = []
         for start, candidate in rivals:
@@ -434,11 +439,14 @@ class Landscape:
         by_name = dict(zip(self.problem.objectives, weights, strict=True))
         return np.array([by_name[name] / names.count(name) for name in names])
 
-    def columns(self, weights: Floats, strict: bool = False) -> tuple[Floats, Floats, float, float]:
+    def columns(
+        self, weights: Floats, *, strict: bool = False, rare: float = 0.0
+    ) -> tuple[Floats, Floats, float, float]:
         """Return the parameters of each feature column, the same linearised, penalty for a missing label, a price.
 
         A cell's price is the derivative of its term of Eq. 1 - 3 at its target, divided by a random split's objective,
-        times the weight of the objective. Uneven units have a column for their size too; `strict` puts it first.
+        times the weight of the objective, and less for frequent columns by the power `rare` of their totals. Uneven
+        units have a column for their size too; `strict` puts it first.
         """
         problem = self.problem
         table = np.zeros((problem.features.shape[1], 4))
@@ -449,8 +457,8 @@ class Landscape:
             inside = slice(block.start, block.stop)
             whole = max(float(totals[inside].sum() if block.by_total else problem.sizes.sum()), 1.0)
             share = totals[inside] / whole
-            importance = problem.weights[inside] / max(problem.weights[inside].sum(), 1e-300)
-            base = weight * importance / (self.reference[at] * problem.k)
+            importance = problem.weights[inside] * np.maximum(totals[inside], 1.0) ** -rare
+            base = weight * importance / max(importance.sum(), 1e-300) / (self.reference[at] * problem.k)
             slope = base / whole / np.maximum(1 - share, 1 / whole) ** 2
             full = share >= 1
             price[inside] = np.where(full, 0.0, slope)
@@ -657,7 +665,8 @@ class _Task:
 
         if land.problem.cover:
             settle(self.weights, only_missing=True)
-        columns, _, penalty, price = land.columns(self.weights)
+        early, _, penalty, price = land.columns(self.weights, rare=self.method.rare)
+        late = land.columns(self.weights)[0] if land.exact else early
         strict = land.columns(self.weights, strict=True)[0]
         search = exchange.search_exact if land.exact else exchange.search
         chunks = max(MIN_CHUNKS, round(self.trials / CHUNK))
@@ -666,9 +675,10 @@ class _Task:
         for chunk in range(chunks):
             is_frozen = time[chunk + 1] > 1 - self.method.frozen + 1e-9
             first, last = (0.0, 0.0) if is_frozen else temperatures[chunk : chunk + 2]
+            columns = late + max(0.0, 1 - time[chunk] / (1 - self.method.frozen)) * (early - late)
             order = land.orders[int(rng.integers(len(land.orders)))]
-            if land.rugged and chunk:
-                columns[-1, 0] *= SIZE_GROWTH ** (1 / chunks)
+            if land.rugged:
+                columns[-1, 0] *= SIZE_GROWTH ** (chunk / chunks)
             search(
                 *units, strict if is_frozen else columns, land.scale, penalty, land.spread,
                 *split, *order, REACH, self.trials // chunks, first, last, state,
