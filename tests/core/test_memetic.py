@@ -296,6 +296,29 @@ def test_kernel_prices_are_moderate_where_an_objective_is_constant(exact):
         assert 0 < board.penalty < 1000
 
 
+@SEARCHES
+def test_rare_columns_weigh_more_by_a_power_of_their_totals(exact):
+    """Within an objective, weights change by the power asked for, and no objective gains over the others."""
+    board = Board(long_tailed(m=60, q=6), (40, 20), exact=exact)
+    plain, rare = (board.land.columns(board.weights, rare=power)[0][:, 0] for power in (0.0, 0.5))
+    for block in board.problem.blocks:
+        inside = slice(block.start, block.stop)
+        totals, priced = np.maximum(board.problem.column_totals[inside], 1), plain[inside] > 0
+        expected = totals**-0.5 / np.mean(totals**-0.5)
+        assert (rare[inside][priced] / plain[inside][priced]) == pytest.approx(expected[priced])
+
+
+@pytest.mark.parametrize("effort", ["fast", "normal", "thorough"])
+@pytest.mark.parametrize("m", [20, 300])
+def test_schedule_spends_the_trials_of_the_plan(effort, m):
+    """Ancestor and children together make as many trials as the plan has, but for what does not divide."""
+    land, plan = Board(long_tailed(m=m, q=6), (m - 10, 10)).land, memetic.PLANS[effort]
+    schedule = Memetic()._schedule(land, plan)
+    assert schedule.trials == int(plan.trials(land.n_movable) / land.effort_per_trial)
+    spent = schedule.for_ancestor + schedule.n_children * schedule.for_child
+    assert schedule.trials - schedule.n_children < spent <= schedule.trials
+
+
 @few
 @given(problem=problems(min_labels=1))
 def test_kernel_exact_cost(problem):

@@ -25,7 +25,7 @@ whatever the number of threads.
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from functools import cached_property
@@ -54,8 +54,9 @@ MOVABLE_LIMIT = 400_000  # beyond so many units, most of those that are equal ar
 MOVABLE_COPIES = 2  # how many equal units of each subset stay movable then
 ORDERS = 8  # orders of similarity, each for another importance of the labels
 REACH = 10  # how far apart in such an order the partners of an exchange lie
+MELTING_TRIALS = 200  # trials per unit below which a child's search melts less of its parent
 SETTLING = 12  # rounds of mending labels one by one, at most
-SETTLING_SHARE = 2.0  # evaluations in all these rounds, as a part of the trials of the search
+SETTLING_SHARE = 3.0  # evaluations in all these rounds, as a part of the trials of the search
 SETTLED_FIRST = 10.0  # how much more images with a label weigh while mending
 SETTLED_ALONE = 40.0  # the same where there are no instances to heed
 EMPTY = 8  # empty places in each subset, at least, where units are uneven
@@ -76,7 +77,8 @@ SMALL_SHARE = 0.05  # part of the samples below which a smaller subset is not st
 SIMILAR_SIZES = 0.5  # smallest over largest subset above which stratification alone is the start
 FEW_POINTS = 4  # weightings in the fan at least
 LARGE_FAN = 5  # weightings from which on there is such a row
-TASK_TRIALS = 8  # trials per movable unit below which a generation is not worth while
+TASK = 8  # trials per movable unit below which a generation is not worth while
+LONG_TASK = 32  # the same where every search melts its parent
 CHUNK = 200_000  # trials between two looks at the clock
 MIN_CHUNKS = 10  # steps of every annealing at least, so that it ends frozen however short it is
 
@@ -160,7 +162,6 @@ class Memetic:
 
     def solve(self, problem: SplitProblem, run: Run) -> Solution:
         """Return those of all splits met that no other one dominates."""
-        plan = PLANS[run.effort]
         starts = _starts(problem, run)
         if run.stopped is not None:
             return Solution([starts[0].assignment])
@@ -169,66 +170,129 @@ class Memetic:
             if optimum is not None:
                 run.report(1.0, "done")
                 return optimum
+
         landscape = Landscape(problem, [start.assignment for start in starts], run.rng)
+        schedule = self._schedule(landscape, PLANS[run.effort])
+        clock = _Clock(run, schedule.trials)
+        seeds = iter(run.rng.integers(1, 2**63 - 1, size=2 + schedule.n_children, dtype=np.uint64))
+        contest = self._contest(starts, landscape, schedule, seeds)
+        met = _work(contest, run.n_jobs, clock, "searching for a balanced split")
+        if landscape.rugged:
+            population = landscape.best_of([*met, *landscape.starts], schedule.fan)
+        else:
+            population = landscape.best_of(met, schedule.middle[None]) * len(schedule.fan)
+        for generation in range(schedule.generations):
+            if clock.stopped:
+                break
+            tasks = self._breed(population, landscape, schedule, generation, seeds)
+            message = f"evolving {len(tasks)} trade-offs, generation {generation + 1} of {schedule.generations}"
+            children = _work(tasks, run.n_jobs, clock, message)
+            met += children
+            population = landscape.best_of([*population, *children], schedule.fan)
+        run.report(1.0, "done")
+        if problem.uneven:
+            met.append(landscape.starts[0])  # the best sizes that are known
+        return Solution(landscape.assignments(landscape.front_of(met)))
+
+    def _schedule(self, landscape: Landscape, plan: Plan) -> Schedule:
+        """Divide the trials between the ancestor and the children, and choose the weightings."""
+        objectives, blocks = landscape.problem.objectives, landscape.problem.blocks
         trials = int(plan.trials(landscape.n_movable) / landscape.effort_per_trial)
-        clock = _Clock(run, trials)
         for_ancestor = int(self.ancestor_share * trials)
+        for_children = trials - for_ancestor
         # With few trials for each unit, fewer and longer searches serve better.
-        tasks_worth = (trials - for_ancestor) // (TASK_TRIALS * max(landscape.n_movable, 1))
+        tasks_worth = for_children // ((LONG_TASK if landscape.exact else TASK) * max(landscape.n_movable, 1))
         points = int(np.clip(tasks_worth, min(FEW_POINTS, plan.points), plan.points))
         centre = self.steep_centre if landscape.mends_labels else self.centre
-        fan = weightings(problem.objectives, points, centre, self.label_end, self.pair_end)
-        middle = weightings(problem.objectives, 3, centre, self.label_end, self.pair_end)
-        middle = middle[len(middle) // 2]
-        if landscape.rugged and not any(block.width for block in problem.blocks if block.name in ("pairs", "triplets")):
+        fan = weightings(objectives, points, centre, self.label_end, self.pair_end)
+        small_fan = weightings(objectives, 3, centre, self.label_end, self.pair_end)
+        if landscape.rugged and not any(block.width for block in blocks if block.name in ("pairs", "triplets")):
             fan = fan[:1]  # where no labels meet, all weightings are one
         generations = int(np.clip(tasks_worth // len(fan), 1, plan.generations))
         if landscape.rugged:
             # A search that tries every exchange about once, from here and there, beats few long ones.
-            worth = (trials - for_ancestor) // max(landscape.n_movable**2, SHORTEST_TASK)
+            worth = for_children // max(landscape.n_movable**2, SHORTEST_TASK)
             generations = max(generations, min(worth, MOST_TASKS) // len(fan))
-        each = (trials - for_ancestor) // (len(fan) * generations)
-        seeds = iter(run.rng.integers(1, 2**63 - 1, size=2 + generations * len(fan), dtype=np.uint64))
+        return Schedule(trials, for_ancestor, fan, small_fan[len(small_fan) // 2], generations)
 
-        cold = self.cold * (self.hot if landscape.exact else self.warm) * (UNEVEN_COLD if landscape.rugged else 1.0)
+    def _contest(
+        self, starts: Sequence[Start], landscape: Landscape, schedule: Schedule, seeds: Iterator[np.uint64]
+    ) -> list[_Task]:
+        """Let two searches compete to be the ancestor."""
         rivals = list(zip(starts, landscape.starts, strict=True))
-        if len(rivals) == 1 and not problem.uneven:
+        if len(rivals) == 1 and not landscape.problem.uneven:
             rivals *= 2  # from one start, by chance different: so two threads have work from the beginning
-        contest = []
+        tasks = []
         for start, candidate in rivals:
-            temperatures = (self.hot, self.cold * self.hot) if start.melts else (self.warm, cold)
             if landscape.exact:
-                temperatures = (max(self.hot, UNEVEN_HEAT * landscape.mean_step), cold)
-            share = for_ancestor // len(rivals)
-            contest.append(_Task(self, landscape, middle, candidate, next(seeds), share, *temperatures))
-        found = _work(contest, run.n_jobs, clock, "searching for a balanced split")
+                hot, cold = max(self.hot, UNEVEN_HEAT * landscape.mean_step), self._coldest(landscape)
+            elif start.melts:
+                hot, cold = self.hot, self.cold * self.hot
+            else:
+                hot, cold = self.warm, self._coldest(landscape)
+            trials = schedule.for_ancestor // len(rivals)
+            tasks.append(_Task(self, landscape, schedule.middle, candidate, next(seeds), trials, hot, cold))
+        return tasks
+
+    def _breed(
+        self,
+        population: Sequence[Candidate],
+        landscape: Landscape,
+        schedule: Schedule,
+        generation: int,
+        seeds: Iterator[np.uint64],
+    ) -> list[_Task]:
+        """Let every split of the population have a child, for its own weighting."""
+        cold = self._coldest(landscape)
         if landscape.rugged:
-            population = landscape.best_of([*found, *landscape.starts], fan)
+            left = 1 - generation / schedule.generations
+            hot = max(self.warm, UNEVEN_REHEAT * landscape.mean_step * left)
+        elif landscape.exact:
+            # Whatever melts takes its time to settle again.
+            patience = schedule.for_child / (MELTING_TRIALS * max(landscape.n_movable, 1))
+            hot = max(cold, self.reheat * self.hot * min(1.0, patience))
         else:
-            population = landscape.best_of(found, middle[None]) * len(fan)
-        for generation in range(generations):
-            if clock.stopped:
-                break
-            reheat = self.reheat * (self.hot if landscape.exact else self.warm)
-            if landscape.rugged:
-                reheat = max(self.warm, UNEVEN_REHEAT * landscape.mean_step * (1 - generation / generations))
-            tasks = [
-                _Task(self, landscape, weights, parent, next(seeds), each, reheat, cold, is_child=True)
-                for weights, parent in zip(fan, population, strict=True)
-            ]
-            message = f"evolving {len(fan)} trade-offs, generation {generation + 1} of {generations}"
-            children = _work(tasks, run.n_jobs, clock, message)
-            found += children
-            population = landscape.best_of([*population, *children], fan)
-        run.report(1.0, "done")
-        if problem.uneven:
-            found.append(landscape.starts[0])  # the best sizes that are known
-        # Sizes come first, then labels that are missing somewhere.
-        scores = [landscape.score(candidate) for candidate in found]
-        gross = min(score.penalties for score in scores)
-        right = [i for i, score in enumerate(scores) if score.penalties == gross]
-        best = non_dominated(np.array([scores[i].objectives for i in right]))
-        return Solution(landscape.assignments([found[right[i]] for i in best]))
+            hot = self.reheat * self.warm
+        return [
+            _Task(self, landscape, weights, parent, next(seeds), schedule.for_child, hot, cold, is_child=True)
+            for weights, parent in zip(schedule.fan, population, strict=True)
+        ]
+
+    def _coldest(self, landscape: Landscape) -> float:
+        """Return the last temperature of a search."""
+        first = self.hot if landscape.exact else self.warm
+        return self.cold * first * (UNEVEN_COLD if landscape.rugged else 1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Schedule:
+    """What is searched for, and how long.
+
+    Attributes
+    ----------
+    trials, for_ancestor
+        Trial exchanges in all, and those of the searches for an ancestor together.
+    fan, middle
+        The weightings of the population, and that of the ancestor.
+    generations
+        How often the population has children.
+    """
+
+    trials: int
+    for_ancestor: int
+    fan: Floats
+    middle: Floats
+    generations: int
+
+    @property
+    def n_children(self) -> int:
+        """How many children there are in all generations."""
+        return self.generations * len(self.fan)
+
+    @property
+    def for_child(self) -> int:
+        """Trial exchanges of each child."""
+        return (self.trials - self.for_ancestor) // self.n_children
 
 
 @dataclass(frozen=True, eq=False)
@@ -538,6 +602,14 @@ class Landscape:
         costs = np.array([score.blocks for score in scores]) @ np.array([self.of_blocks(row) for row in fan]).T
         best = np.argmin(costs + np.array([[score.penalties] for score in scores]), axis=0)
         return [candidates[i] for i in best]
+
+    def front_of(self, candidates: Sequence[Candidate]) -> list[Candidate]:
+        """Return those that no other one dominates, of those with the least penalties."""
+        scores = [self.score(candidate) for candidate in candidates]
+        least = min(score.penalties for score in scores)
+        right = [i for i, score in enumerate(scores) if score.penalties == least]
+        best = non_dominated(np.array([scores[i].objectives for i in right]))
+        return [candidates[right[i]] for i in best]
 
     def assignments(self, candidates: Sequence[Candidate]) -> list[npt.NDArray[np.integer[Any]]]:
         """Turn candidates into one subset number per unit of the problem; equal units are dealt out at random."""
