@@ -739,7 +739,8 @@ class _Task:
             settle(self.weights, only_missing=True)
         early, _, penalty, price = land.columns(self.weights, rare=self.method.rare)
         late = land.columns(self.weights)[0] if land.exact else early
-        strict = land.columns(self.weights, strict=True)[0]
+        strict, _, last_penalty, _ = land.columns(self.weights, strict=True)
+        penalty = max(penalty, last_penalty)
         search = exchange.search_exact if land.exact else exchange.search
         chunks = max(MIN_CHUNKS, round(self.trials / CHUNK))
         time = np.arange(chunks + 1) / chunks
@@ -752,8 +753,8 @@ class _Task:
             if land.rugged:
                 columns[-1, 0] *= SIZE_GROWTH ** (chunk / chunks)
             search(
-                *units, strict if is_frozen else columns, land.scale, penalty, land.spread,
-                *split, *order, REACH, self.trials // chunks, first, last, state,
+                *units, strict if is_frozen else columns, land.scale, last_penalty if is_frozen else penalty,
+                land.spread, *split, *order, REACH, self.trials // chunks, first, last, state,
             )  # fmt: skip
             if not clock.tick(self.trials // chunks):
                 break
