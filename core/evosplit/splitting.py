@@ -80,7 +80,8 @@ def split(
     pick
         Which trade-off of the front: "balanced", "origin" (the paper's rule), "ld", "lpd", or an index.
     effort
-        "fast", "normal" or "thorough".
+        "fast", "normal" or "thorough". With the same seed, a greater effort finds all that a smaller one finds, or
+        better.
     time_limit
         Seconds after which the best split so far is returned, with a note in the report.
     n_jobs

@@ -427,7 +427,7 @@ def test_videos_in_small_subsets(monkeypatch, seed):
         (("pairs",), ("lpd", "lpd_occurrences")),
         (None, ("ld", "lpd", "lpd_occurrences", "rld")),
     ):
-        made = make(counts, (0.8, 0.1, 0.1), groups=groups, objectives=objectives)
+        made = make(counts, (0.8, 0.1, 0.1), groups=groups, objectives=objectives, effort="normal")
         for name in names:
             assert getattr(made.measures, name) < 0.9 * min(getattr(one, name) for one in drawn), (objectives, name)
 

@@ -6,6 +6,7 @@ The tests named `kernel` are small enough to run uncompiled, with NUMBA_DISABLE_
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import naive
 import numpy as np
@@ -14,7 +15,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from strategies import conditions_for, count_matrices, problems
 
-from evosplit import LabelCounts, measure, split
+from evosplit import LabelCounts, kfold, measure, split
 from evosplit._kernels import exchange
 from evosplit.constraints import resolve_constraints, sizes_around_locks
 from evosplit.methods import memetic
@@ -308,15 +309,33 @@ def test_rare_columns_weigh_more_by_a_power_of_their_totals(exact):
         assert (rare[inside][priced] / plain[inside][priced]) == pytest.approx(expected[priced])
 
 
-@pytest.mark.parametrize("effort", ["fast", "normal", "thorough"])
+@pytest.mark.parametrize("effort", ["normal", "thorough"])
 @pytest.mark.parametrize("m", [20, 300])
 def test_schedule_spends_the_trials_of_the_plan(effort, m):
     """Ancestor and children together make as many trials as the plan has, but for what does not divide."""
     land, plan = Board(long_tailed(m=m, q=6), (m - 10, 10)).land, memetic.PLANS[effort]
     schedule = Memetic()._schedule(land, plan)
-    assert schedule.trials == int(plan.trials(land.n_movable) / land.effort_per_trial)
-    spent = schedule.for_ancestor + schedule.n_children * schedule.for_child
-    assert schedule.trials - schedule.n_children < spent <= schedule.trials
+    asked = int(plan.trials(land.n_movable) / land.effort_per_trial)
+    assert asked - schedule.generations * len(schedule.fan) < schedule.trials <= asked
+
+
+@pytest.mark.parametrize("objectives", [THREE, ("images", "pairs"), ("images",)], ids="-".join)
+@pytest.mark.parametrize("groups", [False, True], ids=["samples", "groups"])
+@pytest.mark.parametrize("m", [300, 30_000])
+def test_schedule_of_a_beginning(objectives, groups, m):
+    """A fast search does the first tasks of a normal one and stops at children for the ends and the middle."""
+    conditions = {"groups": np.arange(m) // np.arange(3, m + 3)} if groups else {}
+    land = Board(long_tailed(m=m, q=6), (m - 10, 10), objectives=objectives, **conditions).land
+    fast, normal = (Memetic()._schedule(land, memetic.PLANS[effort]) for effort in ("fast", "normal"))
+    assert (fast.for_ancestor, fast.for_child) == (normal.for_ancestor, normal.for_child)
+    assert (fast.fan == normal.fan).all()
+    assert fast.breeders[:-1] == normal.breeders[: len(fast.breeders) - 1]
+    assert len(fast.breeders) <= 1 + normal.generations / 6
+    for_pairs = fast.fan[:, -1]
+    last = fast.breeders[-1]
+    assert for_pairs[last[0]] == for_pairs.min()
+    assert for_pairs[last[-1]] == for_pairs.max()
+    assert len(last) == min(3, len(fast.fan))
 
 
 @few
@@ -763,6 +782,55 @@ def test_effort_pays(seed):
     assert thorough < normal < fast
 
 
+@pytest.mark.parametrize("seed", range(2))
+def test_effort_pays_where_labels_are_few(seed):
+    """With thousands of samples and few labels a normal search is better than a fast one too."""
+    counts = long_tailed(m=6000, q=8, seed=seed)
+    fast, normal = (front_quality(kfold(counts, 5, effort=effort, seed=seed)) for effort in ("fast", "normal"))
+    assert normal < fast
+
+
+@SEARCHES
+@COVER
+@few
+@given(
+    seed=st.integers(0, 9999),
+    m=st.integers(30, 60),
+    q=st.integers(3, 6),
+    grouped=st.booleans(),
+    locks=st.integers(0, 2),
+)
+def test_more_effort_is_never_worse(monkeypatch, exact, cover, seed, m, q, grouped, locks):
+    """Whatever a smaller effort finds, a greater one finds too, or better; with groups and locked samples as well."""
+    normal = memetic.Plan(root=300, enough=3_000, per_unit=5, points=5, generations=2)
+    longer = replace(normal, root=900, enough=9_000, before=normal)
+    plans = {"fast": replace(normal, whole=False), "normal": normal, "thorough": longer}
+    monkeypatch.setattr(memetic, "PLANS", plans)
+    monkeypatch.setattr(memetic, "EXACT_COLUMNS", 256 if exact else 0)
+    monkeypatch.setattr(memetic, "every_split", lambda *_: None)
+    groups = np.random.default_rng(seed).integers(m // 2, size=m) if grouped else None
+    locked = ["train" if unit < locks else None for unit in (range(m) if groups is None else groups)]
+    options = {"cover": cover, "groups": groups, "locked": locked, "seed": seed}
+    counts = long_tailed(m, q, seed)
+    less, more, most = (split(counts, {"train": 0.7, "test": 0.3}, effort=effort, **options) for effort in plans)
+    for worse, better in ((less, more), (more, most)):
+        assert better.measures.ed <= worse.measures.ed
+        if cover and better.measures.ed == worse.measures.ed:
+            assert better.measures.flz <= worse.measures.flz
+        if (better.measures.ed, better.measures.flz) == (worse.measures.ed, worse.measures.flz) or not (
+            cover or grouped
+        ):
+            reached = better.front.objectives[:, None] <= worse.front.objectives
+            assert reached.all(axis=2).any(axis=0).all()
+
+
+def test_the_shapes_of_efforts():
+    """The efforts are such plans: a fast one is a beginning of the normal one, a thorough one comes after it."""
+    fast, normal, thorough = (memetic.PLANS[effort] for effort in ("fast", "normal", "thorough"))
+    assert fast == replace(normal, whole=False)
+    assert thorough.rounds == [normal, thorough]
+
+
 @SEARCHES
 @pytest.mark.parametrize("effort", ["fast", "normal"])
 def test_every_search_cools_down(monkeypatch, exact, effort):
@@ -779,7 +847,8 @@ def test_every_search_cools_down(monkeypatch, exact, effort):
     split(long_tailed(m=40), (20, 20), effort=effort)
     searches = np.array(heard).reshape(-1, memetic.MIN_CHUNKS, 2)
     plan = memetic.PLANS[effort]
-    assert len(searches) == 2 + len(fan_of(THREE, plan.points)) * plan.generations  # two compete to be the ancestor
+    children = len(fan_of(THREE, plan.points)) * plan.generations if effort == "normal" else 3
+    assert len(searches) == 2 + children  # two compete to be the ancestor
     assert (searches[:, :8, 0] > searches[:, :8, 1]).all()
     assert (searches[:, 1:8, 0] == searches[:, :7, 1]).all()
     assert (searches[:, :8] > 0).all()

@@ -18,6 +18,9 @@ How it works, in the order of the code:
    and there are more and shorter generations.
 4. *Front*. Of all splits, those that no other one dominates are the answer.
 
+More effort goes on where less ends: the fast search is the beginning of the normal one, and the thorough one a normal
+one with another, longer one beside it. So the front never gets worse with more effort.
+
 The weightings are independent tasks within a generation, each with its own random stream; so the result is the same
 whatever the number of threads.
 """
@@ -25,9 +28,9 @@ whatever the number of threads.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -80,6 +83,7 @@ LARGE_FAN = 5  # weightings from which on there is such a row
 TASK = 8  # trials per movable unit below which a generation is not worth while
 LONG_TASK = 32  # the same where every search melts its parent
 CHUNK = 200_000  # trials between two looks at the clock
+BEGINNING = 1 / 6  # part of the generations after which a plan that is not carried out to the end breaks off
 MIN_CHUNKS = 10  # steps of every annealing at least, so that it ends frozen however short it is
 
 
@@ -97,6 +101,11 @@ class Plan:
         Weightings in the fan.
     generations
         How often the population has children.
+    whole
+        Whether it is gone through to the end; else only a beginning is, up to the first children for the ends and the
+        middle of the fan.
+    before
+        Another plan, carried out first; the front is that of both.
     """
 
     root: int
@@ -104,6 +113,13 @@ class Plan:
     per_unit: int
     points: int
     generations: int
+    whole: bool = True
+    before: Plan | None = None
+
+    @property
+    def rounds(self) -> list[Plan]:
+        """All plans to be carried out, in this order."""
+        return [*(self.before.rounds if self.before else []), self]
 
     def trials(self, n_movable: int) -> int:
         """Return the number of trial exchanges for so many movable units."""
@@ -111,10 +127,11 @@ class Plan:
         return int(max(min(self.root * n_movable**0.5, at_most), self.per_unit * n_movable))
 
 
+NORMAL = Plan(root=70_000, enough=6_000_000, per_unit=22, points=7, generations=3)
 PLANS = {
-    "fast": Plan(root=25_000, enough=3_000_000, per_unit=20, points=3, generations=1),
-    "normal": Plan(root=70_000, enough=6_000_000, per_unit=22, points=7, generations=3),
-    "thorough": Plan(root=600_000, enough=60_000_000, per_unit=400, points=11, generations=4),
+    "fast": replace(NORMAL, whole=False),
+    "normal": NORMAL,
+    "thorough": Plan(root=550_000, enough=55_000_000, per_unit=380, points=11, generations=4, before=NORMAL),
 }
 
 
@@ -172,27 +189,36 @@ class Memetic:
                 return optimum
 
         landscape = Landscape(problem, [start.assignment for start in starts], run.rng)
-        schedule = self._schedule(landscape, PLANS[run.effort])
-        clock = _Clock(run, schedule.trials)
-        seeds = iter(run.rng.integers(1, 2**63 - 1, size=2 + schedule.n_children, dtype=np.uint64))
-        contest = self._contest(starts, landscape, schedule, seeds)
-        met = _work(contest, run.n_jobs, clock, "searching for a balanced split")
-        if landscape.rugged:
-            population = landscape.best_of([*met, *landscape.starts], schedule.fan)
-        else:
-            population = landscape.best_of(met, schedule.middle[None]) * len(schedule.fan)
-        for generation in range(schedule.generations):
-            if clock.stopped:
-                break
-            tasks = self._breed(population, landscape, schedule, generation, seeds)
-            message = f"evolving {len(tasks)} trade-offs, generation {generation + 1} of {schedule.generations}"
-            children = _work(tasks, run.n_jobs, clock, message)
-            met += children
-            population = landscape.best_of([*population, *children], schedule.fan)
+        schedules = [self._schedule(landscape, plan) for plan in PLANS[run.effort].rounds]
+        clock = _Clock(run, sum(schedule.trials for schedule in schedules))
+        met: list[Candidate] = []
+        for schedule in schedules:
+            if not clock.stopped:
+                met += self._evolve(starts, landscape, schedule, run, clock)
         run.report(1.0, "done")
         if problem.uneven:
             met.append(landscape.starts[0])  # the best sizes that are known
         return Solution(landscape.assignments(landscape.front_of(met)))
+
+    def _evolve(
+        self, starts: Sequence[Start], landscape: Landscape, schedule: Schedule, run: Run, clock: _Clock
+    ) -> list[Candidate]:
+        """Find an ancestor, let it have children, and these again; return all of them."""
+        tasks = self._contest(starts, landscape, schedule, run.rng)
+        met = _work(tasks, run.n_jobs, clock, "searching for a balanced split")
+        if landscape.rugged:
+            population = landscape.best_of([*met, *landscape.starts], schedule.fan)
+        else:
+            population = landscape.best_of(met, schedule.middle[None]) * len(schedule.fan)
+        for generation, rows in enumerate(schedule.breeders):
+            if clock.stopped:
+                break
+            tasks = self._breed(population, landscape, schedule, generation, run.rng)
+            message = f"evolving {len(rows)} trade-offs, generation {generation + 1} of {len(schedule.breeders)}"
+            children = _work([tasks[row] for row in rows], run.n_jobs, clock, message)
+            met += children
+            population = landscape.best_of([*population, *children], schedule.fan)
+        return met
 
     def _schedule(self, landscape: Landscape, plan: Plan) -> Schedule:
         """Divide the trials between the ancestor and the children, and choose the weightings."""
@@ -213,17 +239,23 @@ class Memetic:
             # A search that tries every exchange about once, from here and there, beats few long ones.
             worth = for_children // max(landscape.n_movable**2, SHORTEST_TASK)
             generations = max(generations, min(worth, MOST_TASKS) // len(fan))
-        return Schedule(trials, for_ancestor, fan, small_fan[len(small_fan) // 2], generations)
+        breeders = [list(range(len(fan)))] * generations
+        if not plan.whole:
+            lowest = max(0, len(fan) - points)  # behind the row that leans towards the instances
+            beginning = int(BEGINNING * generations)
+            breeders[beginning:] = [sorted({lowest, (lowest + len(fan)) // 2, len(fan) - 1})]
+        for_child = for_children // (generations * len(fan))
+        return Schedule(for_ancestor, for_child, fan, small_fan[len(small_fan) // 2], generations, breeders)
 
     def _contest(
-        self, starts: Sequence[Start], landscape: Landscape, schedule: Schedule, seeds: Iterator[np.uint64]
+        self, starts: Sequence[Start], landscape: Landscape, schedule: Schedule, rng: np.random.Generator
     ) -> list[_Task]:
         """Let two searches compete to be the ancestor."""
         rivals = list(zip(starts, landscape.starts, strict=True))
         if len(rivals) == 1 and not landscape.problem.uneven:
             rivals *= 2  # from one start, by chance different: so two threads have work from the beginning
         tasks = []
-        for start, candidate in rivals:
+        for (start, candidate), seed in zip(rivals, _seeds(rng, len(rivals)), strict=True):
             if landscape.exact:
                 hot, cold = max(self.hot, UNEVEN_HEAT * landscape.mean_step), self._coldest(landscape)
             elif start.melts:
@@ -231,7 +263,7 @@ class Memetic:
             else:
                 hot, cold = self.warm, self._coldest(landscape)
             trials = schedule.for_ancestor // len(rivals)
-            tasks.append(_Task(self, landscape, schedule.middle, candidate, next(seeds), trials, hot, cold))
+            tasks.append(_Task(self, landscape, schedule.middle, candidate, seed, trials, hot, cold))
         return tasks
 
     def _breed(
@@ -240,7 +272,7 @@ class Memetic:
         landscape: Landscape,
         schedule: Schedule,
         generation: int,
-        seeds: Iterator[np.uint64],
+        rng: np.random.Generator,
     ) -> list[_Task]:
         """Let every split of the population have a child, for its own weighting."""
         cold = self._coldest(landscape)
@@ -253,9 +285,10 @@ class Memetic:
             hot = max(cold, self.reheat * self.hot * min(1.0, patience))
         else:
             hot = self.reheat * self.warm
+        seeds = _seeds(rng, len(population))
         return [
-            _Task(self, landscape, weights, parent, next(seeds), schedule.for_child, hot, cold, is_child=True)
-            for weights, parent in zip(schedule.fan, population, strict=True)
+            _Task(self, landscape, weights, parent, seed, schedule.for_child, hot, cold, is_child=True)
+            for weights, parent, seed in zip(schedule.fan, population, seeds, strict=True)
         ]
 
     def _coldest(self, landscape: Landscape) -> float:
@@ -270,29 +303,27 @@ class Schedule:
 
     Attributes
     ----------
-    trials, for_ancestor
-        Trial exchanges in all, and those of the searches for an ancestor together.
+    for_ancestor, for_child
+        Trial exchanges of the searches for an ancestor together, and of each child's.
     fan, middle
         The weightings of the population, and that of the ancestor.
     generations
-        How often the population has children.
+        How often the population has children, if all is gone through.
+    breeders
+        The rows of the fan that have a child, for each generation that there is.
     """
 
-    trials: int
     for_ancestor: int
+    for_child: int
     fan: Floats
     middle: Floats
     generations: int
+    breeders: list[list[int]]
 
     @property
-    def n_children(self) -> int:
-        """How many children there are in all generations."""
-        return self.generations * len(self.fan)
-
-    @property
-    def for_child(self) -> int:
-        """Trial exchanges of each child."""
-        return (self.trials - self.for_ancestor) // self.n_children
+    def trials(self) -> int:
+        """Trial exchanges in all."""
+        return self.for_ancestor + self.for_child * sum(map(len, self.breeders))
 
 
 @dataclass(frozen=True, eq=False)
@@ -301,6 +332,11 @@ class Start:
 
     assignment: Ints
     melts: bool
+
+
+def _seeds(rng: np.random.Generator, n: int) -> Ints:
+    """Draw a seed for each of n tasks."""
+    return rng.integers(1, 2**63 - 1, size=n, dtype=np.uint64)
 
 
 def _starts(problem: SplitProblem, run: Run) -> list[Start]:
@@ -456,7 +492,7 @@ class Landscape:
         self.label_columns = max(spread_labels, default=problem.counts.n_labels)
         self.exact = problem.features.shape[1] <= EXACT_COLUMNS
         self._shuffled = rng.permutation(np.flatnonzero(problem.locked == FREE))
-        self._order_rng = np.random.default_rng(rng.integers(2**63))
+        self._order_seed = int(rng.integers(2**63))
         self._scores: dict[Candidate, Score] = {}
 
     @staticmethod
@@ -670,11 +706,10 @@ class Landscape:
         Every second one puts units of equal size side by side first, so that exchanges keep the sizes.
         """
         made = []
+        rng = np.random.default_rng(self._order_seed)  # two threads may come here at once, and must find the same
         sizes = np.append(self.problem.type_sizes, 0)[self.type_of]
         for turn in range(ORDERS):
-            neighbours = self._similarity_order(
-                self._order_rng.permutation(self.problem.counts.n_labels), self._order_rng
-            )
+            neighbours = self._similarity_order(rng.permutation(self.problem.counts.n_labels), rng)
             if self.problem.uneven and turn % 2 == 0:
                 neighbours = neighbours[np.argsort(sizes[neighbours], kind="stable")]
             rank = np.empty_like(neighbours)
