@@ -49,6 +49,7 @@ PARTS = {
     "one generation": "one search for each weighting, as long as all generations together",
     "no ancestor": "each weighting starts from the stratified split",
     "random start": "a random split instead of the stratified one",
+    "not smooth": "small deviations count as they are while the search cools down (emotions and yeast alone)",
     "rare as frequent": "no label or pair weighs more than the objectives say while the search cools down",
     "crossover": "from the second generation on, half of what a neighbour in the fan does otherwise comes from it",
 }
@@ -358,6 +359,8 @@ def changed(part: str, effort: str) -> Iterator[Any]:
             yield method
     elif part == "no ancestor":
         yield replace(method, ancestor_share=0.0)
+    elif part == "not smooth":
+        yield replace(method, smooth=0.0)
     elif part == "rare as frequent":
         yield replace(method, rare=0.0)
     elif part == "random start":

@@ -223,13 +223,18 @@ def modelled_change(columns, scale, penalty, counts, totals, parabolas, fitted_a
     return change
 
 
-def odds_costs(columns, penalty, counts, totals):
-    """Cost of each subset with the odds themselves (`columns` holds weight, odds, need and block)."""
+def odds_costs(columns, penalty, counts, totals, smooth=0.0):
+    """Cost of each subset with the odds themselves (`columns` holds weight, odds, need and block).
+
+    A deviation far above the part `smooth` of the odds counts as it is, one far below by its square.
+    """
     costs = []
     for j in range(len(totals[0])):
         cost = 0.0
         for (weight, wanted, need, block), row in zip(columns, counts, strict=True):
-            cost += weight * abs(odds(row[j], totals[int(block)][j]) - wanted)
+            deviation = abs(odds(row[j], totals[int(block)][j]) - wanted)
+            if deviation:
+                cost += weight * deviation * (deviation / (deviation + smooth * wanted))
             cost += penalty * max(0.0, need - row[j])
         costs.append(cost)
     return costs

@@ -27,6 +27,7 @@ MIN_EVALUATIONS = 32  # exchanges that `settle` evaluates at least for a column 
 RANDOM_PARTNERS = 8  # partners from anywhere that `settle` tries beside the similar ones
 REFRESH = 256  # accepted exchanges between two fits of the model of the totals, at least
 REFRESH_COLUMNS = 16  # and as many as there are columns, over this number
+NOT_ZERO = 1e-300  # added to what is divided by
 NONE: Any = np.int64(-1)  # of a type, where a literal would have what it is passed to compiled once more
 
 
@@ -290,22 +291,28 @@ def column_runs(columns: Floats) -> Ints:
 
 
 @jit_sums
-def _odds_cost(weights: Floats, odds: Floats, counts: Floats, total: float) -> float:
+def _odds_cost(weights: Floats, odds: Floats, smooth: float, counts: Floats, total: float) -> float:
     """Weighted deviation of the odds of a run of columns in one subset."""
     cost = 0.0
     for column in range(len(weights)):
-        cost += weights[column] * abs(counts[column] / max(total - counts[column], 1.0) - odds[column])
+        deviation = abs(counts[column] / max(total - counts[column], 1.0) - odds[column])
+        cost += weights[column] * deviation * deviation / (deviation + smooth * odds[column] + NOT_ZERO)
     return cost
 
 
 @jit
-def exact_cost(columns: Floats, runs: Ints, penalty: float, counts: Floats, totals: Floats, j: int) -> float:
-    """Cost of subset j with the odds themselves; the arrays have the subset first, or one row per parameter."""
+def exact_cost(
+    columns: Floats, runs: Ints, penalty: float, smooth: float, counts: Floats, totals: Floats, j: int
+) -> float:
+    """Cost of subset j with the odds themselves; the arrays have the subset first, or one row per parameter.
+
+    A deviation of the odds that is small beside the part `smooth` of them counts by its square, a large one as it is.
+    """
     cost = 0.0
     for run in range(len(runs)):
         start, stop, block = runs[run]
         cost += _odds_cost(
-            columns[WEIGHT, start:stop], columns[ODDS, start:stop], counts[j, start:stop], totals[j, block]
+            columns[WEIGHT, start:stop], columns[ODDS, start:stop], smooth, counts[j, start:stop], totals[j, block]
         )
     lack = 0.0
     for column in range(columns.shape[1]):
@@ -335,6 +342,7 @@ def search_exact(
     hot: float,
     cold: float,
     state: Ints,
+    smooth: float,
 ) -> int:
     """Do what `search` does with the odds themselves: every trial evaluates all columns of the two subsets."""
     # Prepared here, because compiling such conversions takes longer than running them.
@@ -342,7 +350,8 @@ def search_exact(
     totals_by_subset = np.ascontiguousarray(totals.T, dtype=np.float64)
     accepted = _search_exact(
         indptr, indices, data, block_sums, type_of, np.ascontiguousarray(columns.T), column_runs(columns), penalty,
-        unit_at, slot_of, starts, by_subset, totals_by_subset, neighbours, rank, reach, trials, hot, cold, state,
+        smooth, unit_at, slot_of, starts, by_subset, totals_by_subset, neighbours, rank, reach, trials, hot, cold,
+        state,
     )  # fmt: skip
     counts[:] = by_subset.T
     totals[:] = totals_by_subset.T
@@ -359,6 +368,7 @@ def _search_exact(
     parameters: Floats,
     runs: Ints,
     penalty: float,
+    smooth: float,
     unit_at: Ints,
     slot_of: Ints,
     starts: Ints,
@@ -377,7 +387,7 @@ def _search_exact(
     cooling = (cold / hot) ** (256.0 / max(trials, 256)) if hot > 0 and cold > 0 else 1.0
     cost = np.empty(len(starts) - 1)
     for j in range(len(cost)):
-        cost[j] = exact_cost(parameters, runs, penalty, by_subset, totals_by_subset, j)
+        cost[j] = exact_cost(parameters, runs, penalty, smooth, by_subset, totals_by_subset, j)
     for trial in range(trials):
         if trial & 255 == 255:
             temperature *= cooling
@@ -390,8 +400,8 @@ def _search_exact(
             continue
         move_features(indptr, indices, data, block_sums, by_subset.T, totals_by_subset.T, first, a, b)
         move_features(indptr, indices, data, block_sums, by_subset.T, totals_by_subset.T, second, b, a)
-        cost_a = exact_cost(parameters, runs, penalty, by_subset, totals_by_subset, a)
-        cost_b = exact_cost(parameters, runs, penalty, by_subset, totals_by_subset, b)
+        cost_a = exact_cost(parameters, runs, penalty, smooth, by_subset, totals_by_subset, a)
+        cost_b = exact_cost(parameters, runs, penalty, smooth, by_subset, totals_by_subset, b)
         change = cost_a + cost_b - cost[a] - cost[b]
         if change <= 0 or change < uphill(state, temperature):
             accepted += 1

@@ -67,10 +67,10 @@ SIZE_PRICE = 1.0  # what a sample too many costs until the search is frozen, in 
 SIZE_GROWTH = 10.0  # by how much that price grows until then, where every trial evaluates the odds themselves
 TRIAL_SHARE = 1.75  # how much more the search of groups may cost than that of their samples
 UNEVEN_SETTLING = 0.2  # in place of `SETTLING_SHARE`: groups carry many labels at once
-UNEVEN_HEAT = 0.3  # first temperature of the ancestor at least, in samples of the mean unit
+UNEVEN_HEAT = 0.15  # first temperature of the ancestor at least, in samples of the mean unit
 UNEVEN_REHEAT = 0.1  # that of the first children; later ones start colder
 UNEVEN_COLD = 3.0  # last temperature over that of single samples: there are no smaller steps to wait for
-KICKED = 3  # units, rather large ones, that change places before a child's search
+KICKED = 2  # units, rather large ones, that change places before a child's search
 MOST_TASKS = 300  # searches of small problems with uneven units
 SHORTEST_TASK = 2_000  # trials in one of them at least
 FIRST = 1e5  # how much an objective weighs that comes before the others
@@ -81,7 +81,7 @@ SIMILAR_SIZES = 0.5  # smallest over largest subset above which stratification a
 FEW_POINTS = 4  # weightings in the fan at least
 LARGE_FAN = 5  # weightings from which on there is such a row
 TASK = 8  # trials per movable unit below which a generation is not worth while
-LONG_TASK = 32  # the same where every search melts its parent
+LONG_TASK = 128  # the same where every search melts its parent
 CHUNK = 200_000  # trials between two looks at the clock
 BEGINNING = 1 / 6  # part of the generations after which a plan that is not carried out to the end breaks off
 MIN_CHUNKS = 10  # steps of every annealing at least, so that it ends frozen however short it is
@@ -143,15 +143,18 @@ class Memetic:
     ----------
     ancestor_share
         The part of the trials that goes into the common ancestor.
-    hot, warm
-        First temperature of an ancestor's annealing, in units of the mean price of one misplaced count: hot melts the
-        start, which is right for small problems and rough starts; warm keeps what stratification has done well.
+    hot, melting, warm
+        First temperature of an ancestor's annealing, in units of the mean price of one misplaced count: hot in small
+        problems, melting where the start is rough, and warm to keep what stratification has done well.
     cold
         Last temperature of a search, relative to the first one.
     reheat
         First temperature of every later search, relative to that of a stratified ancestor.
     frozen
         The last part of every search, in which only improvements are accepted.
+    smooth
+        Until then, in small problems, a deviation that is small beside this part of the odds counts by its square, so
+        that large ones, which few units can mend, come first. That fades while the search cools down.
     rare
         Until then a label or pair weighs the more the rarer it is, by this power: those that have few places to be
         right settle first, and the frequent ones, which always find a partner, around them. In small problems, with
@@ -164,11 +167,13 @@ class Memetic:
     """
 
     ancestor_share: float = 0.3
-    hot: float = 6.0
+    hot: float = 2.0
+    melting: float = 6.0
     warm: float = 0.3
     cold: float = 0.02
     reheat: float = 0.7
     frozen: float = 0.2
+    smooth: float = 0.1
     rare: float = 0.5
     centre: float = 2.0
     steep_centre: float = 12.0
@@ -259,7 +264,7 @@ class Memetic:
             if landscape.exact:
                 hot, cold = max(self.hot, UNEVEN_HEAT * landscape.mean_step), self._coldest(landscape)
             elif start.melts:
-                hot, cold = self.hot, self.cold * self.hot
+                hot, cold = self.melting, self.cold * self.melting
             else:
                 hot, cold = self.warm, self._coldest(landscape)
             trials = schedule.for_ancestor // len(rivals)
@@ -776,21 +781,25 @@ class _Task:
         late = land.columns(self.weights)[0] if land.exact else early
         strict, _, last_penalty, _ = land.columns(self.weights, strict=True)
         penalty = max(penalty, last_penalty)
-        search = exchange.search_exact if land.exact else exchange.search
         chunks = max(MIN_CHUNKS, round(self.trials / CHUNK))
         time = np.arange(chunks + 1) / chunks
         temperatures = price * self.hot * (self.cold / self.hot) ** (time / (1 - self.method.frozen))
         for chunk in range(chunks):
             is_frozen = time[chunk + 1] > 1 - self.method.frozen + 1e-9
             first, last = (0.0, 0.0) if is_frozen else temperatures[chunk : chunk + 2]
-            columns = late + max(0.0, 1 - time[chunk] / (1 - self.method.frozen)) * (early - late)
+            left = max(0.0, 1 - time[chunk] / (1 - self.method.frozen))
+            columns = late + left * (early - late)
             order = land.orders[int(rng.integers(len(land.orders)))]
             if land.rugged:
                 columns[-1, 0] *= SIZE_GROWTH ** (chunk / chunks)
-            search(
+            arguments = (
                 *units, strict if is_frozen else columns, land.scale, last_penalty if is_frozen else penalty,
                 land.spread, *split, *order, REACH, self.trials // chunks, first, last, state,
             )  # fmt: skip
+            if land.exact:
+                exchange.search_exact(*arguments, 0.0 if is_frozen else left * self.method.smooth)
+            else:
+                exchange.search(*arguments)
             if not clock.tick(self.trials // chunks):
                 break
         if land.problem.uneven and land.excess(Candidate(unit_at)) > land.least_excess:
