@@ -30,7 +30,7 @@ PICK_RULES = ("balanced", "origin", "ld", "lpd")
 NEGLIGIBLE = 1e-3  # parts of a random split's objective below which less is hardly better
 _LABEL_OBJECTIVES = ("images", "instances")
 _KINDS = {"images": "labels", "instances": "labels", "pairs": "pairs", "triplets": "pairs", "strata": "strata"}
-_IMPORTANCE = {"labels": 2.0, "pairs": 1.0, "strata": 1.0}  # in "balanced"
+_IMPORTANCE = {"labels": 1.5, "pairs": 1.0, "strata": 1.0}  # in "balanced"
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,10 +78,10 @@ def pick_from(front: ParetoFront, rule: str | int) -> int:
     """Choose a point of the front and return its index.
 
     Objectives are measured in units of a random split's. "balanced" takes the point with the least sum of what is left
-    in labels (twice, because they matter more), in pairs and in strata; "origin" the one nearest to the origin without
-    any unit (the paper's rule); "ld" the best in labels (samples and instances alike: the least product), "lpd" the
-    best in label pairs; an integer is an index. (The Euclidean distance slides to the pairs' end of the front: there is
-    always more left to gain in pairs than in labels.)
+    in labels (one and a half times, because they matter more), in pairs and in strata; "origin" the one nearest to the
+    origin without any unit (the paper's rule); "ld" the best in labels (samples and instances alike: the least
+    product), "lpd" the best in label pairs; an integer is an index. (The Euclidean distance slides to the pairs' end of
+    the front: there is always more left to gain in pairs than in labels.)
     """
     if isinstance(rule, (int, np.integer)) and not isinstance(rule, bool):
         if not -len(front) <= rule < len(front):

@@ -73,9 +73,10 @@ def test_pick_rules(rule, index):
     assert pick_from(points, rule) == index
 
 
-def test_balance_weighs_labels_twice():
-    """Labels, by samples and by instances together, count twice as much as pairs, strata as much as these."""
-    assert pick_from(front([[0.2, 0.5], [0.4, 0.2]]), "balanced") == 0
+def test_balance_weighs_labels_more():
+    """Labels, by samples and instances together, count one and a half times as much as pairs, strata as these."""
+    assert pick_from(front([[0.2, 0.5], [0.4, 0.21]]), "balanced") == 0
+    assert pick_from(front([[0.2, 0.5], [0.4, 0.19]]), "balanced") == 1
     three = ("images", "instances", "pairs")
     assert pick_from(front([[0.2, 0.6, 0.5], [0.4, 0.5, 0.35]], three, (1, 1, 1)), "balanced") == 1
     strata = ("images", "pairs", "strata")
