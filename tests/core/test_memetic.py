@@ -768,6 +768,15 @@ def test_threads_do_not_change_the_front(monkeypatch, exact):
     assert one.chosen == two.chosen
 
 
+def test_orders_do_not_depend_on_who_asks_first():
+    """Two threads that ask for the orders of similarity at once, and both make them, get the same."""
+    land = Board(long_tailed(m=60), (40, 20)).land
+    first = land.orders
+    del land.__dict__["orders"]
+    for one, two in zip(first, land.orders, strict=True):
+        assert all(map(np.array_equal, one, two))
+
+
 def front_quality(made):
     """Return the mean, over weightings from labels to pairs, of the best weighted sum on the front; less is better."""
     scaled = made.front.objectives / made.front.reference
