@@ -27,7 +27,7 @@ MIN_EVALUATIONS = 32  # exchanges that `settle` evaluates at least for a column 
 RANDOM_PARTNERS = 8  # partners from anywhere that `settle` tries beside the similar ones
 REFRESH = 256  # accepted exchanges between two fits of the model of the totals, at least
 REFRESH_COLUMNS = 16  # and as many as there are columns, over this number
-NOT_ZERO = 1e-300  # added to what is divided by
+NOT_ZERO = 1e-300  # added to a divisor that may be 0
 NONE: Any = np.int64(-1)  # of a type, where a literal would have what it is passed to compiled once more
 
 

@@ -19,7 +19,7 @@ How it works, in the order of the code:
 4. *Front*. Of all splits, those that no other one dominates are the answer.
 
 More effort goes on where less ends: the fast search is the beginning of the normal one, and the thorough one a normal
-one with another, longer one beside it. So the front never gets worse with more effort.
+one with another, longer one after it. So the front never gets worse with more effort.
 
 The weightings are independent tasks within a generation, each with its own random stream; so the result is the same
 whatever the number of threads.
