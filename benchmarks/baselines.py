@@ -130,9 +130,9 @@ def large_table(found: dict[str, tuple[Runs, Usage]]) -> str:
         runs, usage = found[method]
         peer = found[PEERS.get(method.split(",")[0], method)][1]
         ratio = f"{peer.cpu / usage.cpu:.0f}" if peer is not usage else ""
-        values = [cell(runs, name) for name in (*MEASURES, "ld_floor", "lpd_floor")]
+        values = [cell(runs, name) for name in (*MEASURES, "ld_bound", "lpd_bound")]
         rows.append([method, *values, f"{usage.cpu:.2f}", ratio, f"{usage.peak:.0f}"])
-    header = [*MEASURES.values(), "floor of Eq. 1", "floor of Eq. 3", "CPU s", "peer's CPU / CPU", "peak MiB"]
+    header = [*MEASURES.values(), "bound of Eq. 1", "bound of Eq. 3", "CPU s", "peer's CPU / CPU", "peak MiB"]
     return markdown_table(["method", *header], rows)
 
 

@@ -100,7 +100,7 @@ def _tables_form(found: Any) -> Cell:
         "ld": found.ld_occurrences,
         "lpd": found.lpd_occurrences,
         "flz": found.flz,
-        "floor": found.flz_floor,
+        "bound": found.flz_bound,
         "ed": found.ed,
     }
 
@@ -138,9 +138,9 @@ def paper_section(cells: dict[str, Cell], paper: Cell) -> str:
                 if asked and ratio > 1:
                     missed.append(f"{data}, {effort}: {name} {ratio:.3f}")
             for rule in ("balanced", "ld", "lpd"):
-                if effort == "normal" and (mine[rule]["flz"] > mine[rule]["floor"] or mine[rule]["ed"] > 0):
-                    missed.append(f"{data}, {rule}: FLZ {mine[rule]['flz']} of {mine[rule]['floor']}")
-            flz = f"{mine['balanced']['flz']} ({mine['balanced']['floor']})"
+                if effort == "normal" and (mine[rule]["flz"] > mine[rule]["bound"] or mine[rule]["ed"] > 0):
+                    missed.append(f"{data}, {rule}: FLZ {mine[rule]['flz']} of {mine[rule]['bound']}")
+            flz = f"{mine['balanced']['flz']} ({mine['balanced']['bound']})"
             rows[effort].append(
                 [
                     data,
@@ -161,7 +161,7 @@ def paper_section(cells: dict[str, Cell], paper: Cell) -> str:
     peer = sum(cell["peer cpu"] for cell in cells.values())
     header = [
         "set", "LD", "LPD", "LD / MOEA", "LPD / MOEA", "pick ld: LD / best", "pick lpd: LPD / best",
-        "LD / peer", "LPD / peer", "FLZ (floor)", "ED", "points", "CPU s", "peer's CPU s",
+        "LD / peer", "LPD / peer", "FLZ (bound)", "ED", "points", "CPU s", "peer's CPU s",
     ]  # fmt: skip
     parts = [
         "## The paper's 14 sets, 10 folds\n\n"
@@ -200,11 +200,11 @@ def coco_cells(data: Path) -> list[Cell]:
             cell: Cell = {"set": name, "shape": title, "cpu": cpu, "points": len(points)}
             cell |= {"samples": counts.n_samples, "labels": counts.n_labels, "pairs": len(counts.pairs)}
             cell["pairs per image"] = float(counts.pairs.totals.sum() / counts.n_samples)
-            cell |= {"flz": made.measures.flz, "floor": made.measures.flz_floor, "ed": made.measures.ed}
+            cell |= {"flz": made.measures.flz, "bound": made.measures.flz_bound, "ed": made.measures.ed}
             for measured in ("ld", "lpd"):
                 random = float(np.mean([getattr(one, measured) for one in at_random]))
                 cell[measured] = random / getattr(made.measures, measured)
-                cell[f"{measured} limit"] = random / getattr(made.measures, f"{measured}_floor")
+                cell[f"{measured} limit"] = random / getattr(made.measures, f"{measured}_bound")
                 cell[f"{measured} front"] = [random / getattr(point, measured) for point in points]
             found.append(cell)
             print(name, title, f"{cpu:.1f} s, 1/{cell['ld']:.1f}, 1/{cell['lpd']:.2f}", flush=True)
@@ -222,7 +222,7 @@ def coco_section(cells: list[Cell]) -> str:
                 f"1/{cell['ld']:.1f} (1/{cell['ld limit']:.1f})",
                 f"1/{cell['lpd']:.2f} (1/{cell['lpd limit']:.2f})",
                 *ends,
-                f"{cell['flz']} ({cell['floor']})",
+                f"{cell['flz']} ({cell['bound']})",
                 f"{cell['ed']:g}",
                 f"{cell['cpu']:.1f}",
             ]
@@ -233,7 +233,7 @@ def coco_section(cells: list[Cell]) -> str:
         "image"
         for name, cell in shapes.items()
     )
-    header = ["set", "LD / random (floor)", "LPD / random (floor)", "first point", "last point", "FLZ (floor)", "ED"]
+    header = ["set", "LD / random (bound)", "LPD / random (bound)", "first point", "last point", "FLZ (bound)", "ED"]
     return (
         "## COCO\n\n"
         f"{described}. Effort normal, warm, one core. Asked: LD ≤ 1/40 and LPD ≤ 1/2.5 of random (the mean of five), "

@@ -106,7 +106,7 @@ def cost_rows() -> list[list[Any]]:
                     f"{alone:.1f}",
                     f"{cpu / alone:.2f}",
                     f"{made.measures.ed:g} ({made.best_ed:g})",
-                    f"{made.measures.flz} ({made.measures.flz_floor})",
+                    f"{made.measures.flz} ({made.measures.flz_bound})",
                 ]
             )
             print(*rows[-1], flush=True)
@@ -170,7 +170,7 @@ def compared(name: str, drawing: Callable[[], Drawn], shape: Any, peer: str) -> 
     text = (
         f"### {name}\n\n{len(groups):,} samples, {matrix.shape[1]} labels, {groups.max() + 1:,} groups, "
         f"{cpu:.1f} CPU s; groups are {'whole' if whole else '**torn**'}; the least possible ED is at least "
-        f"{made.best_ed:g}; floors at exact sizes: LD {ours.ld_floor:.3e}, LPD {ours.lpd_floor:.3e}.\n\n"
+        f"{made.best_ed:g}; lower bounds at exact sizes: LD {ours.ld_bound:.3e}, LPD {ours.lpd_bound:.3e}.\n\n"
         + markdown_table(header, rows)
     )
     print(f"{name}: {worse or 'level everywhere'}", flush=True)
@@ -247,12 +247,12 @@ def main() -> None:
         "# Groups\n",
         machine_line("evosplit-plugins", "numpy", "numba", "scikit-learn") + f" {load_line()}\n",
         "## Cost\n\n120,000 images × 80 labels with instance counts, 10,000 groups of uneven size; effort normal, one "
-        "core, warm. Asked: at most 3 × the time without groups. In brackets: a lower bound of ED, the floor of FLZ "
+        "core, warm. Asked: at most 3 × the time without groups. In brackets: a lower bound of ED, the bound of FLZ "
         "were there no groups.\n",
-        markdown_table(["set", "groups", "CPU s", "without groups", "ratio", "ED (bound)", "FLZ (floor)"], rows),
+        markdown_table(["set", "groups", "CPU s", "without groups", "ratio", "ED (bound)", "FLZ (bound)"], rows),
         "## Quality\n\nThe peer's best value of each measure, whichever of its splits reaches it: eleven of "
         "scikit-learn's StratifiedGroupKFold (as it comes, which is the first, and shuffled with ten seeds; where its "
-        "sizes are not exact it may pass below the floor at exact sizes), or one hundred random ones "
+        "sizes are not exact it may pass below the bound at exact sizes), or one hundred random ones "
         "(groups in random order, one subset filled after the other). LD: Eq. 1, LD′: Eq. 2, LPD: Eq. 3, LPD′: Eq. 2 "
         "on pairs.\n",
         f"Worse than the peer's best: {'; '.join(worse) or 'nowhere'}.\n",

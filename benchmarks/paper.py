@@ -95,7 +95,7 @@ def compute(
         "ed": found.ed,
         "fz": found.fz,
         "flz": found.flz,
-        "floor": found.flz_floor,
+        "bound": found.flz_bound,
         "points": 1 if made.front is None else len(made.front),
         "runs": getattr(method, "restarts", 1),
         "cpu": round(time.process_time() - cpu, 2),
@@ -228,7 +228,7 @@ def ea_table(
     rows = []
     for data in sets:
         theirs = paper[measure][data]
-        row = [data, *([floor_of(cells, data)] if counted else []), *baseline(cells, data, measure, theirs)]
+        row = [data, *([bound_of(cells, data)] if counted else []), *baseline(cells, data, measure, theirs)]
         for name, cover in columns:
             own = counted or name == f"ea_{measure}"
             kind = f"Table {number} ({title}{'' if own else ', not minimised'})"
@@ -237,7 +237,7 @@ def ea_table(
             ours = seen.cell(kind, column_name(name, cover), reading, data, value_of(found, measure), printed)
             row += [show(printed), ours]
         rows.append(row)
-    header = ["set", *(["floor"] if counted else []), "random: paper", "ours", "stratification: paper", "ours"]
+    header = ["set", *(["bound"] if counted else []), "random: paper", "ours", "stratification: paper", "ours"]
     for name, cover in columns:
         header += [f"{column_name(name, cover)}: paper", "ours"]
     return f"### Table {number}: {title}, {reading}\n\n{markdown_table(header, rows)}"
@@ -289,9 +289,9 @@ def baseline(cells: Cells, data: str, measure: str, theirs: dict[str, float]) ->
     ]
 
 
-def floor_of(cells: Cells, data: str) -> str:
+def bound_of(cells: Cells, data: str) -> str:
     """Return the least possible FLZ."""
-    return next((str(cell["floor"]) for key, cell in cells.items() if key.startswith(f"{data} |")), "–")
+    return next((str(cell["bound"]) for key, cell in cells.items() if key.startswith(f"{data} |")), "–")
 
 
 def exact_tables(sets: Iterable[str], paper: dict[str, Any], cells: Cells) -> str:
@@ -337,10 +337,10 @@ def exactness(sets: Iterable[str], paper: dict[str, Any], cells: Cells) -> str:
     same = sum(cell["fz"] == paper["fz"][data]["all"] for data, _, cell in ours)
     less = sum(cell["fz"] < paper["fz"][data]["all"] for data, _, cell in ours)
     covered = [cell for _, key, cell in ours if key.endswith("constrained")]
-    floor = sum(cell["flz"] == cell["floor"] for cell in covered)
+    bound = sum(cell["flz"] == cell["bound"] for cell in covered)
     return f"""- Table 5, ED: {exact} of {len(ours)} evolved splits have exact sizes, as in the paper.
 - Table 6, FZ: {same} of {len(ours)} splits have the paper's FZ, {less} a smaller one.
-- Tables 7 and 9, FLZ with the constraint: {floor} of {len(covered)} splits are at the floor, the least FLZ that any
+- Tables 7 and 9, FLZ with the constraint: {bound} of {len(covered)} splits are at the bound, the least FLZ that any
   split of the set can have.
 """
 

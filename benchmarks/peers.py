@@ -143,7 +143,7 @@ def verdict(rows: dict[str, Row | str], quoted: dict[str, tuple[float, ...]]) ->
         level = "yes" if value <= bound * LEVEL else "**no**"
         lines.append([title, f"{bound:.3e} ({peer})", f"{value:.3e}", f"{value / bound:.3f}", level])
     table = markdown_table(["measure", "best peer", "evosplit", "ratio", "at or below"], lines)
-    table += f"\nED {ours.points[0].ed:g}, FLZ {ours.points[0].flz} (floor {ours.points[0].flz_floor}). "
+    table += f"\nED {ours.points[0].ed:g}, FLZ {ours.points[0].flz} (bound {ours.points[0].flz_bound}). "
     table += "The point of the front that is nearest on all three, in parts of the best peer's: "
     found = []
     for points, where in ((ours.points, ""), (uncovered.points, "; without cover ")):
@@ -212,7 +212,7 @@ def introduction(paper_seconds: float) -> str:
         "pairs; ED: from exact sizes. Each method runs in a process of its own: CPU seconds of its import (beside "
         "numpy's and scipy's), of its first call there (compiled kernels come from the cache on disk) and of a second "
         "one (where the first took less than ten seconds). evosplit is the default call: effort normal, pick "
-        "balanced, the whole front included. No peer knows cover (FLZ at its floor), so a row is without it. "
+        "balanced, the whole front included. No peer knows cover (FLZ at its bound), so a row is without it. "
         f"† the paper's methods were stopped after {paper_seconds:g} s. "
         "iterative-stratification is MultilabelStratifiedKFold, or MultilabelStratifiedShuffleSplit twice; OptiSplit "
         "makes equal folds only, so eight of ten are joined to 0.8.\n"
@@ -242,10 +242,11 @@ def main() -> None:
             }
             table, level = verdict(rows, quoted)
             summary.append([f"({data}) {shape}", *level, cost_line(rows).strip()])
-            floor = measure(counts, split(counts, ratios, method="random").assignment, ratios)
+            bound = measure(counts, split(counts, ratios, method="random").assignment, ratios)
             parts.append(
-                f"## ({data}) {shape}\n\nFloors at exact sizes: LD {floor.ld_floor:.3e}, LPD {floor.lpd_floor:.3e}, "
-                f"FLZ {floor.flz_floor}.\n\n{method_table(rows, quoted)}\n{table}\n{cost_line(rows)}"
+                f"## ({data}) {shape}\n\nLower bounds at exact sizes: LD {bound.ld_bound:.3e}, "
+                f"LPD {bound.lpd_bound:.3e}, FLZ {bound.flz_bound}.\n\n"
+                f"{method_table(rows, quoted)}\n{table}\n{cost_line(rows)}"
             )
     text = [
         "# Peers\n",

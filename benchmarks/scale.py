@@ -186,7 +186,7 @@ def full_section(found: dict[str, Figures]) -> str:
             [f"{kind}-like: peak GiB", f"≤ {scene.gib:g}", f"{row['peak']:.1f} (the CSR alone {row['loaded']:.1f})"],
             [f"{kind}-like: LD / random", "≤ 1/5", _part(random, measures, "ld")],
             [f"{kind}-like: LPD / random", "≤ 1/2", _part(random, measures, "lpd")],
-            [f"{kind}-like: FLZ", f"{measures['flz_floor']} (floor)", f"{measures['flz']} (random {random['flz']})"],
+            [f"{kind}-like: FLZ", f"{measures['flz_bound']} (bound)", f"{measures['flz']} (random {random['flz']})"],
             [f"{kind}-like: ED", "0", f"{measures['ed']:g}"],
         ]  # fmt: skip
     header = ["set", "samples", "labels", "distinct sets", "pairs", "pairs per sample", "held out"]
@@ -200,8 +200,8 @@ def full_section(found: dict[str, Figures]) -> str:
 
 
 def _part(random: Figures, measures: Figures, name: str) -> str:
-    floor = measures[f"{name}_floor"]
-    limit = f" (1/{random[name] / floor:.1f})" if floor > 0 else ""
+    bound = measures[f"{name}_bound"]
+    limit = f" (1/{random[name] / bound:.1f})" if bound > 0 else ""
     return f"1/{random[name] / measures[name]:.1f}{limit}"
 
 
@@ -217,7 +217,7 @@ def growth_section(by_samples: list[Figures], by_sets: list[Figures]) -> str:
             for row in rows
         ]
         header = ["samples", "distinct sets", "pairs", "find sets s", "split s", "manifest s", "peak GiB"]
-        parts.append(markdown_table([*header, "LD / random (floor)", "LPD / random (floor)"], lines))
+        parts.append(markdown_table([*header, "LD / random (bound)", "LPD / random (bound)"], lines))
     return (
         "## Growth\n\nCPU seconds. The search works on distinct label sets, so its time grows far less than the number "
         "of samples; only reading the rows and writing the manifest goes through all of them.\n\n"

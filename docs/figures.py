@@ -89,7 +89,7 @@ def shares(theme: Theme) -> Figure:
             axis.scatter(at[~lacking], share[~lacking, column], s=15, color=theme.subsets[column], label=name, zorder=3)
             axis.scatter(at[lacking], share[lacking, column], s=34, marker="x", color=theme.accent, zorder=4)
         axis.scatter([], [], s=34, marker="x", color=theme.accent, label="no image at all")
-        ld, empty = split.measures.ld, split.measures.flz - split.measures.flz_floor
+        ld, empty = split.measures.ld, split.measures.flz - split.measures.flz_bound
         axis.set_title(f"{title}\nLD {ld:.4f} · {empty} avoidable gaps", fontsize=11)
         axis.set_xlabel("labels, from frequent to rare")
         axis.set_xticks([])
@@ -271,9 +271,9 @@ def engine_quality(theme: Theme) -> Figure:
         axis.barh(range(len(runs)), values, color=colours, height=0.66)
         for y, value in enumerate(values):
             axis.text(value + 0.015, y, f"{value:.3f}", va="center", fontsize=9.5)
-        floor = getattr(runs["normal"].measures, f"{name}_floor", None)
-        if floor is not None:
-            axis.axvline(floor / random[name], color=theme.accent, lw=1.4, label="lower bound")
+        bound = getattr(runs["normal"].measures, f"{name}_bound", None)
+        if bound is not None:
+            axis.axvline(bound / random[name], color=theme.accent, lw=1.4, label="lower bound")
         axis.set_title(title, fontsize=10.5)
         axis.set(xlim=(0, 1.25), xlabel="÷ random's")
     names = ["stratification (is)", "of pairs (sois)", "EvoSplit fast", "EvoSplit normal", "EvoSplit thorough"]

@@ -85,7 +85,7 @@ def measures(counts, assignment, k, wanted):
         "ed": sum(abs(a - b) for a, b in zip(sizes, wanted, strict=True)) / k,
         "fz": sum(any(row[j] == 0 for row in images) for j in range(k)),
         "flz": sum(count == 0 for row in images for count in row),
-        "flz_floor": sum(max(0, k - sum(row)) for row in images),
+        "flz_bound": sum(max(0, k - sum(row)) for row in images),
         "rld": sum(relative) / len(relative) if relative else 0.0,
         "dcp": sum(excess) / len(excess) if excess else 0.0,
     }

@@ -93,8 +93,8 @@ class Constraints:
         """How many samples are already placed."""
         return int((self.locked != FREE).sum())
 
-    def flz_floor(self, counts: LabelCounts, k: int) -> int:
-        """Return how many label-subset combinations stay empty at least, each label on its own."""
+    def flz_bound(self, counts: LabelCounts, k: int) -> int:
+        """Bound from below how many label-subset combinations stay empty, each label on its own."""
         presence = counts.presence
         rows = np.repeat(np.arange(counts.n_samples), np.diff(presence.indptr))
         locked = self.locked[rows]

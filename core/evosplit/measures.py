@@ -39,10 +39,10 @@ from evosplit.ratios import resolve_subsets
 __all__ = [
     "Measures",
     "SubsetTables",
-    "flz_floor",
+    "flz_bound",
     "measure",
+    "odds_bound",
     "odds_deviation",
-    "odds_floor",
     "subset_tables",
 ]
 
@@ -52,7 +52,7 @@ Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Measures:
-    """Every measure of one split; smaller is better, 0 is perfect (or the floor beside it).
+    """Every measure of one split; smaller is better, 0 is perfect (or the lower bound beside it).
 
     Attributes
     ----------
@@ -64,13 +64,13 @@ class Measures:
         Examples distribution (Eq. 4): mean absolute difference between the sizes and the sizes asked for.
     fz, flz
         Subsets that lack some label; label-subset combinations without any sample.
-    flz_floor
-        The least possible `flz`: a label with fewer samples than subsets is missing somewhere.
+    flz_bound
+        A lower bound of `flz`, each label on its own: one with fewer samples than subsets is missing somewhere.
     rld
         Mean of |d - p| / d over labels and subsets, d and p the share of samples with the label in D and S_j.
     dcp
         Mean over labels of the largest excess of a subset's share of the label over its share of the samples.
-    ld_floor, lpd_floor
+    ld_bound, lpd_bound
         Rigorous lower bounds of `ld` and `lpd` at these sizes: each label or pair split best on its own.
     """
 
@@ -81,11 +81,11 @@ class Measures:
     ed: float
     fz: int
     flz: int
-    flz_floor: int
+    flz_bound: int
     rld: float
     dcp: float
-    ld_floor: float
-    lpd_floor: float
+    ld_bound: float
+    lpd_bound: float
 
     def to_dict(self) -> dict[str, float]:
         """Return the measures as a plain dictionary."""
@@ -183,11 +183,11 @@ def measures_of(tables: SubsetTables, wanted_sizes: npt.NDArray[Any]) -> Measure
         ed=float(np.abs(sizes - wanted_sizes).mean()),
         fz=int(missing.any(axis=0).sum()),
         flz=int(missing.sum()),
-        flz_floor=flz_floor(totals, k),
+        flz_bound=flz_bound(totals, k),
         rld=_mean(np.abs(share_in_subset - share) / share),
         dcp=_mean(excess),
-        ld_floor=odds_floor(totals, sizes),
-        lpd_floor=odds_floor(tables.pairs.sum(axis=1), sizes),
+        ld_bound=odds_bound(totals, sizes),
+        lpd_bound=odds_bound(tables.pairs.sum(axis=1), sizes),
     )
 
 
@@ -228,7 +228,7 @@ def odds_deviation(table: npt.NDArray[Any], subset_totals: npt.NDArray[Any]) -> 
     return terms
 
 
-def odds_floor(totals: npt.NDArray[Any], sizes: npt.NDArray[Any]) -> float:
+def odds_bound(totals: npt.NDArray[Any], sizes: npt.NDArray[Any]) -> float:
     """Bound the mean of Eq. 1 (or 3) from below for labels (or pairs) of these totals in these subsets."""
     from evosplit import _kernels
 
@@ -239,12 +239,12 @@ def odds_floor(totals: npt.NDArray[Any], sizes: npt.NDArray[Any]) -> float:
     return float(bounds[inverse].mean() / len(sizes))
 
 
-def flz_floor(totals: npt.NDArray[Any], k: int) -> int:
-    """Return the least number of label-subset combinations that stay empty, each label on its own.
+def flz_bound(totals: npt.NDArray[Any], k: int) -> int:
+    """Bound from below how many label-subset combinations stay empty, each label on its own.
 
     Examples
     --------
-    >>> flz_floor(np.array([1, 3, 50]), 3)
+    >>> flz_bound(np.array([1, 3, 50]), 3)
     2
     """
     return int(np.maximum(0, k - np.asarray(totals)).sum())

@@ -101,8 +101,8 @@ class MeasureRow:
         Of iterative stratification over label pairs and over labels; None where it would take too long.
     random
         Of random splits, on average.
-    floor
-        What no split can go below; None where no bound is known.
+    bound
+        No split is below it, and none need reach it; None where no bound is known.
     """
 
     name: str
@@ -111,7 +111,7 @@ class MeasureRow:
     by_pairs: float | None
     by_labels: float | None
     random: float
-    floor: float | None
+    bound: float | None
 
 
 @dataclass(frozen=True, repr=False)
@@ -214,7 +214,7 @@ class SplitReport:
                 f"{_count(len(rare), 'class has', 'classes have')} fewer than {k} images, "
                 f"too few for every subset: {listed(rare, _NAMED)}."
             )
-        avoidable = self.measures.flz - self.measures.flz_floor
+        avoidable = self.measures.flz - self.measures.flz_bound
         if avoidable > 0:
             lines.append(
                 f"{_count(avoidable, 'time a class is', 'times a class is')} missing in a subset "
@@ -260,7 +260,7 @@ class SplitReport:
             "measures": m.to_dict(),
             "random": dict(self.random),
             "stratified": {method: dict(found) for method, found in self.stratified.items()},
-            "floor": {"ld": m.ld_floor, "lpd": m.lpd_floor, "flz": m.flz_floor, "ed": self.best_ed},
+            "bound": {"ld": m.ld_bound, "lpd": m.lpd_bound, "flz": m.flz_bound, "ed": self.best_ed},
             "labels": [
                 {
                     "label": row.label,
@@ -301,23 +301,23 @@ class SplitReport:
     def comparison(self) -> list[MeasureRow]:
         """List the measures that a reader compares."""
         rows: list[tuple[str, str, str, float | None]] = [
-            ("ld", "LD", "images with a label", self.measures.ld_floor),
+            ("ld", "LD", "images with a label", self.measures.ld_bound),
             ("ld_occurrences", "LD'", "instances of a label", None),
-            ("lpd", "LPD", "images with a label pair", self.measures.lpd_floor),
+            ("lpd", "LPD", "images with a label pair", self.measures.lpd_bound),
             ("lpd_occurrences", "LPD'", "share of all pairs", None),
             ("ed", "ED", "size error", self.best_ed),
-            ("flz", "FLZ", "empty class-subset cells", self.measures.flz_floor),
+            ("flz", "FLZ", "empty class-subset cells", self.measures.flz_bound),
         ]
         values = asdict(self.measures)
         by_pairs, by_labels = self.stratified.get("sois", {}), self.stratified.get("is", {})
         return [
-            MeasureRow(name, meaning, values[key], by_pairs.get(key), by_labels.get(key), self.random[key], floor)
-            for key, name, meaning, floor in rows
+            MeasureRow(name, meaning, values[key], by_pairs.get(key), by_labels.get(key), self.random[key], bound)
+            for key, name, meaning, bound in rows
         ]
 
     def measure_rows(self) -> list[tuple[str, str, float, float, float | None]]:
-        """List the measures in brief: (name, meaning, this split, random, floor or None)."""
-        return [(row.name, row.meaning, row.value, row.random, row.floor) for row in self.comparison()]
+        """List the measures in brief: (name, meaning, this split, random, bound or None)."""
+        return [(row.name, row.meaning, row.value, row.random, row.bound) for row in self.comparison()]
 
     def worst_labels(self, limit: int = _WORST_SHOWN) -> list[LabelRow]:
         """List the labels that are furthest from their shares; those as close as whole images can be come last."""
@@ -375,8 +375,8 @@ class SplitReport:
 
     def _measure_lines(self) -> list[str]:
         rows = self.comparison()
-        head = ["this split", "pairs", "labels", "random", "floor"]
-        columns = [[row.value, row.by_pairs, row.by_labels, row.random, row.floor] for row in rows]
+        head = ["this split", "pairs", "labels", "random", "bound"]
+        columns = [[row.value, row.by_pairs, row.by_labels, row.random, row.bound] for row in rows]
         shown = [j for j in range(len(head)) if any(values[j] is not None for values in columns)]
         lines = [f"{'':<39}{'stratified by':>20}"] if self.stratified else []
         lines.append(f"{'measure':<29}" + "".join(f"{head[j]:>10}" for j in shown))

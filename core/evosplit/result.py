@@ -217,7 +217,7 @@ class Split:
         measured = measures_of(self.tables, np.array(self.target_sizes))
         if self.constraints is None:
             return measured
-        return replace(measured, flz_floor=self.constraints.flz_floor(self.counts, len(self.names)))
+        return replace(measured, flz_bound=self.constraints.flz_bound(self.counts, len(self.names)))
 
     def report(self) -> SplitReport:
         """Compare this split with random ones and with what is possible; print it, or use its `to_dict()`."""

@@ -372,9 +372,9 @@ def _subsets(told: Audit) -> Table:
 
 def _measures(told: Audit) -> Table:
     compared = [] if told.instead_report is None else told.instead_report.measure_rows()
-    headings = ["found", "random", "x random", *(["EvoSplit"] if compared else []), "floor"]
+    headings = ["found", "random", "x random", *(["EvoSplit"] if compared else []), "bound"]
     table = plain_table("measure (smaller is better)", *headings)
-    for place, (name, meaning, value, random, floor) in enumerate(told.report.measure_rows()):
+    for place, (name, meaning, value, random, bound) in enumerate(told.report.measure_rows()):
         if name == "ED" and not value:
             continue  # nobody asked for other sizes
         table.add_row(
@@ -383,7 +383,7 @@ def _measures(told: Audit) -> Table:
             _short(random),
             f"{value / random:.2f}" if random else "",
             *([_short(compared[place][2])] if compared else []),
-            "" if floor is None else _short(floor),
+            "" if bound is None else _short(bound),
         )
     return table
 

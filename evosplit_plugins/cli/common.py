@@ -455,13 +455,13 @@ def _subsets(report: SplitReport) -> Table:
 
 
 def _measures(report: SplitReport) -> Table:
-    table = plain_table("measure (smaller is better)", "this split", "random", "floor", "gain")
-    for name, meaning, value, random, floor in report.measure_rows():
+    table = plain_table("measure (smaller is better)", "this split", "random", "bound", "gain")
+    for name, meaning, value, random, bound in report.measure_rows():
         table.add_row(
             f"{name}, {meaning}",
             measure_text(value),
             measure_text(random),
-            "" if floor is None else measure_text(floor),
+            "" if bound is None else measure_text(bound),
             f"{random / value:.1f} x" if value and random else "",
         )
     return table

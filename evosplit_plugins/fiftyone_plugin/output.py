@@ -109,20 +109,20 @@ def measure_table(report: SplitReport, applied: SplitReport | None = None) -> Ro
     """List the measures beside a random split's and what is possible; `applied` adds a column."""
     rows = []
     others = _measures(applied if applied is not None else report)
-    for (name, value, random, floor), other in zip(_measures(report), others, strict=True):
+    for (name, value, random, bound), other in zip(_measures(report), others, strict=True):
         row = {"measure": name, "split": number(value)}
         if applied is not None:
             row["applied"] = number(other[1])
         row["random"] = number(random)
-        row["floor"] = "" if floor is None else number(floor)
+        row["bound"] = "" if bound is None else number(bound)
         rows.append(row)
     return rows
 
 
 def _measures(report: SplitReport) -> list[tuple[str, float, float, float | None]]:
-    """List (name, this split, random, floor or None), the further fields last."""
+    """List (name, this split, random, bound or None), the further fields last."""
     rows = [
-        (f"{name}: {meaning}", value, random, floor) for name, meaning, value, random, floor in report.measure_rows()
+        (f"{name}: {meaning}", value, random, bound) for name, meaning, value, random, bound in report.measure_rows()
     ]
     if report.front is not None and "strata" in report.front.objective_names:
         at = report.front.objective_names.index("strata")
@@ -189,7 +189,7 @@ def split_result(split: Split, *, key: str, label_fields: Sequence[str], field: 
         "sizes": whole["sizes"],
         "measures": whole["measures"],
         "random": whole["random"],
-        "floor": whole["floor"],
+        "bound": whole["bound"],
         "constraints": whole["constraints"],
         "summary": list(in_words(report)),
         "notes": list(report.notes),
@@ -214,7 +214,7 @@ def split_output(result: Mapping[str, Any]) -> Any:
         "measure": "Measure",
         "split": "This split",
         "random": "Random split",
-        "floor": "Best possible",
+        "bound": "Lower bound",
     }
     add_table(outputs, "measure_rows", "How alike the subsets are (smaller is better)", columns)
     if result.get("strata_rows"):

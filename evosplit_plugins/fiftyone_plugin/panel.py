@@ -180,7 +180,7 @@ class EvoSplitPanel(foo.Panel):  # type: ignore[misc]  # fiftyone is untyped
         columns = {"measure": "Measure", "split": "Point" if other else "This split"}
         if other:
             columns["applied"] = "In use"
-        columns |= {"random": "Random", "floor": "Best"}
+        columns |= {"random": "Random", "bound": "Bound"}
         rows = measure_table(report, _report(ctx.dataset, run, split.chosen) if other else None)
         _table(ctx, panel, "measures", "Measures (smaller is better)", rows, columns)
         panel.btn(

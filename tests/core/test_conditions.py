@@ -307,7 +307,7 @@ def test_optimum_of_tiny_sets(monkeypatch, sizes):
         )  # fmt: skip
         lack, ld = optimum_under(counts, sizes, groups, locked, [1] * 3)
         assert made.measures.flz == lack
-        assert made.measures.flz_floor <= lack
+        assert made.measures.flz_bound <= lack
         assert made.measures.ld >= ld - 1e-9
         optimal += made.measures.ld <= ld + 1e-9
     assert optimal >= 5
@@ -393,7 +393,7 @@ def test_a_large_front_is_thinned(monkeypatch):
 
 @SEARCHES
 @pytest.mark.parametrize("seed", range(6))
-def test_cover_at_its_floor(monkeypatch, exact, seed):
+def test_cover_at_its_bound(monkeypatch, exact, seed):
     """No split of the front leaves more empty cells than the best of all legal ones must."""
     choose_search(monkeypatch, exact)
     counts, groups, locked = tiny(seed + 50)
@@ -672,8 +672,8 @@ def test_split_tells_its_conditions(tmp_path):
     )  # fmt: skip
     asked = {"groups": 4, "locked": 1, "strata": ["s"], "min_per_label": 2, "label_weights": {"0": 3.0}}
     assert {name: made.settings[name] for name in asked} == asked
-    assert made.measures.flz_floor == 1  # the first label is in one group only
-    assert measure(counts, made.assignment).flz_floor == 0
+    assert made.measures.flz_bound == 1  # the first label is in one group only
+    assert measure(counts, made.assignment).flz_bound == 0
     assert len(made.constraints.groups) == 4
     assert (made.constraints.n_locked, made.constraints.min_per_label) == (1, 2)
     odd = make(counts, (4, 4), groups=[0] * 5 + [1] * 3)

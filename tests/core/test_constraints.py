@@ -340,15 +340,15 @@ def constraints_of(counts, k, groups, locked):
 
 @settings(max_examples=40)
 @given(constrained())
-def test_floor_of_empty_cells_is_a_bound(drawn):
-    """No split that respects groups and locks leaves fewer label-subset combinations empty than the floor says."""
+def test_bound_of_empty_cells_is_a_bound(drawn):
+    """No split that respects groups and locks leaves fewer label-subset combinations empty than the bound says."""
     counts, k, groups, locked = drawn
-    assert constraints_of(*drawn).flz_floor(LabelCounts(counts), k) <= fewest_empty(counts, k, groups, locked)
+    assert constraints_of(*drawn).flz_bound(LabelCounts(counts), k) <= fewest_empty(counts, k, groups, locked)
 
 
 @settings(max_examples=40)
 @given(constrained(max_labels=1))
-def test_floor_of_one_label_is_reached(drawn):
-    """For a label on its own the floor is the best of all splits."""
+def test_bound_of_one_label_is_reached(drawn):
+    """For a label on its own the bound is the best of all splits."""
     counts, k, groups, locked = drawn
-    assert constraints_of(*drawn).flz_floor(LabelCounts(counts), k) == fewest_empty(counts, k, groups, locked)
+    assert constraints_of(*drawn).flz_bound(LabelCounts(counts), k) == fewest_empty(counts, k, groups, locked)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from strategies import problems, sizes_for, splits
 
 from evosplit import EvoSplitError, LabelCounts, Measures, measure
-from evosplit.measures import flz_floor, odds_deviation, odds_floor, subset_tables
+from evosplit.measures import flz_bound, odds_bound, odds_deviation, subset_tables
 
 # Four samples, two subsets. Label 0 lies once in each subset; label 1 twice in the first, once in the second.
 HAND = np.array([[1, 2], [0, 1], [1, 0], [0, 1]])
@@ -40,12 +40,12 @@ def test_lpd_by_hand():
 def test_counts_by_hand():
     """ED, FZ, FLZ, rLD and DCP of small examples."""
     made = measure(HAND, HAND_SPLIT, {"a": 3, "b": 1})
-    assert (made.ed, made.fz, made.flz, made.flz_floor) == (1.0, 0, 0, 0)
+    assert (made.ed, made.fz, made.flz, made.flz_bound) == (1.0, 0, 0, 0)
     # Label 0: 1/2 in D and in both; label 1: 3/4 in D, 2/2 and 1/2 in the subsets.
     assert made.rld == pytest.approx((0 + 0 + 1 / 3 + 1 / 3) / 4)
     assert made.dcp == pytest.approx((0 + (2 / 3 - 1 / 2)) / 2)
     apart = measure([[1, 0], [1, 0], [0, 1], [0, 0]], [0, 0, 1, 1])
-    assert (apart.fz, apart.flz, apart.flz_floor) == (2, 2, 1)
+    assert (apart.fz, apart.flz, apart.flz_bound) == (2, 2, 1)
 
 
 @given(splits())
@@ -102,52 +102,52 @@ def test_terms_average_to_the_measures(split):
 
 
 @given(problems(max_labels=3), st.randoms(use_true_random=False))
-def test_no_split_beats_the_floors(problem, random):
-    """LD, LPD and FLZ of any split are at least their floors."""
+def test_no_split_beats_the_bounds(problem, random):
+    """LD, LPD and FLZ of any split are at least their lower bounds."""
     counts, sizes = problem
     assignment = np.repeat(np.arange(len(sizes)), sizes).tolist()
     random.shuffle(assignment)
     made = measure(counts, assignment)
-    assert made.ld_floor <= made.ld + 1e-12
-    assert made.lpd_floor <= made.lpd + 1e-12
-    assert made.flz_floor <= made.flz
+    assert made.ld_bound <= made.ld + 1e-12
+    assert made.lpd_bound <= made.lpd + 1e-12
+    assert made.flz_bound <= made.flz
 
 
 @given(st.integers(2, 40).flatmap(sizes_for), st.data())
-def test_odds_floor_matches_naive(sizes, data):
-    """The floor of one label never exceeds the best of all ways to spread it, and comes close."""
+def test_odds_bound_matches_naive(sizes, data):
+    """The bound of one label never exceeds the best of all ways to spread it, and comes close."""
     total = data.draw(st.integers(0, sum(sizes)))
     best = naive.best_odds(total, sizes) / len(sizes)
-    floor = odds_floor(np.array([total]), np.array(sizes))
-    assert floor <= best + 1e-12
-    assert floor >= 0.5 * best
+    bound = odds_bound(np.array([total]), np.array(sizes))
+    assert bound <= best + 1e-12
+    assert bound >= 0.5 * best
 
 
-def test_odds_floor_by_hand():
+def test_odds_bound_by_hand():
     """Three samples with a label in two subsets of four: 2 and 1, or 1 and 2; the odds are 1, 1/3 and 3/5."""
     expected = (abs(1 - 3 / 5) + abs(1 / 3 - 3 / 5)) / 2
-    assert odds_floor(np.array([3]), np.array([4, 4])) == pytest.approx(expected)
-    assert odds_floor(np.array([4, 0, 8]), np.array([4, 4])) == 0
-    assert odds_floor(np.zeros(0, dtype=int), np.array([4, 4])) == 0
+    assert odds_bound(np.array([3]), np.array([4, 4])) == pytest.approx(expected)
+    assert odds_bound(np.array([4, 0, 8]), np.array([4, 4])) == 0
+    assert odds_bound(np.zeros(0, dtype=int), np.array([4, 4])) == 0
 
 
 @pytest.mark.parametrize("sizes", [(10, 10), (2, 2), (1, 5), (3, 3, 3), (1, 1, 1, 7)])
-def test_odds_floor_of_labels_in_almost_every_sample(sizes):
-    """The floor is found, and right, where a subset may be full of a label (its denominator is zero)."""
+def test_odds_bound_of_labels_in_almost_every_sample(sizes):
+    """The bound is found, and right, where a subset may be full of a label (its denominator is zero)."""
     for total in range(sum(sizes) + 1):
-        floor = odds_floor(np.array([total]), np.array(sizes)) * len(sizes)
+        bound = odds_bound(np.array([total]), np.array(sizes)) * len(sizes)
         best = naive.best_odds(total, sizes)
-        assert 0.5 * best <= floor <= best + 1e-9
+        assert 0.5 * best <= bound <= best + 1e-9
 
 
 @given(problems(max_samples=6, max_labels=3, max_subsets=3))
-def test_flz_floor_is_a_bound(problem):
-    """No split of a tiny data set leaves fewer empty cells than the floor; one label alone reaches it."""
+def test_flz_bound_is_a_bound(problem):
+    """No split of a tiny data set leaves fewer empty cells than the bound; one label alone reaches it."""
     counts, sizes = problem
-    floor = flz_floor((counts > 0).sum(axis=0), len(sizes))
-    assert floor <= naive.fewest_empty_cells(counts, sizes)
+    bound = flz_bound((counts > 0).sum(axis=0), len(sizes))
+    assert bound <= naive.fewest_empty_cells(counts, sizes)
     if counts.shape[1] == 1:
-        assert floor == naive.fewest_empty_cells(counts, sizes)
+        assert bound == naive.fewest_empty_cells(counts, sizes)
 
 
 @pytest.mark.parametrize(

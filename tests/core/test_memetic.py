@@ -689,9 +689,9 @@ def test_cover_of_rare_labels(monkeypatch, exact, seed):
     for label in range(5, 11):
         counts[rng.choice(200, size=label - 3, replace=False), label] = 1
     made = split(counts, (100, 60, 20, 20), effort="fast", seed=seed)
-    floor = made.measures.flz_floor
-    assert floor == 3
-    assert [measure(counts, point).flz for point in made.front.assignments] == [floor] * len(made.front)
+    bound = made.measures.flz_bound
+    assert bound == 3
+    assert [measure(counts, point).flz for point in made.front.assignments] == [bound] * len(made.front)
 
 
 @SEARCHES
@@ -796,13 +796,13 @@ def test_effort_pays(seed):
 
 @pytest.mark.parametrize("seed", range(2))
 def test_effort_where_labels_are_few(seed):
-    """With thousands of samples and few labels a normal search is not worse than a fast one: both reach the floors."""
+    """With thousands of samples and few labels a normal search is not worse than a fast one: both reach the bounds."""
     counts = long_tailed(m=6000, q=8, seed=seed)
     fast, normal = (kfold(counts, 5, effort=effort, seed=seed) for effort in ("fast", "normal"))
     assert front_quality(normal) <= front_quality(fast)
     for made in (fast, normal):
-        assert made.measures.ld == pytest.approx(made.measures.ld_floor)
-        assert made.measures.lpd == pytest.approx(made.measures.lpd_floor)
+        assert made.measures.ld == pytest.approx(made.measures.ld_bound)
+        assert made.measures.lpd == pytest.approx(made.measures.lpd_bound)
 
 
 @SEARCHES

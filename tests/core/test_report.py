@@ -78,12 +78,12 @@ def test_random_is_near_a_random_split():
 
 
 def test_json_is_complete():
-    """The dictionary survives JSON and holds sizes, measures, floors, labels, front and settings."""
+    """The dictionary survives JSON and holds sizes, measures, bounds, labels, front and settings."""
     report = report_on(long_tailed(), seed=np.int64(4))
     data = json.loads(json.dumps(report.to_dict()))
     assert data == report.to_dict()
     assert data["sizes"] == {"train": 320, "val": 40, "test": 40}
-    assert data["floor"].keys() == {"ld", "lpd", "flz", "ed"}
+    assert data["bound"].keys() == {"ld", "lpd", "flz", "ed"}
     assert data["settings"]["method"] == "sois"
     assert data["front"]["objective_names"] == ["images", "instances", "pairs"]
     first = data["labels"][0]
@@ -101,7 +101,7 @@ def test_text_fits_a_terminal(k):
     text = str(report_on(counts, dict.fromkeys(names, 1 / k)))
     assert max(map(len, text.splitlines())) <= 80
     assert text.count("subset yyy") >= k
-    for name in ("LD,", "LD',", "LPD,", "ED,", "FLZ,", "random", "floor"):
+    for name in ("LD,", "LD',", "LPD,", "ED,", "FLZ,", "random", "bound"):
         assert name in text
 
 
@@ -280,7 +280,7 @@ def test_what_groups_can_reach():
     assert [row.label for row in report.missing_labels()] == ["0"]
     assert any(line.endswith("can reach, groups and locks considered.") for line in report.summary)
     assert not any("although it has enough" in line for line in report.summary)
-    assert report.to_dict()["floor"]["flz"] == 1
+    assert report.to_dict()["bound"]["flz"] == 1
 
 
 def test_size_errors_that_groups_force():
@@ -290,7 +290,7 @@ def test_size_errors_that_groups_force():
     assert report.summary[0] == (
         "12 samples in 2 subsets, whose sizes are off by 2 on average, the least that groups and locks allow."
     )
-    assert report.to_dict()["floor"]["ed"] == 2
+    assert report.to_dict()["bound"]["ed"] == 2
 
 
 def test_strata_and_minima_are_reported():

@@ -139,7 +139,7 @@ def test_split_writes_the_subsets_and_prints_the_report(source, tmp_path):
         "LPD",
         "FLZ",
         "random",
-        "floor",
+        "bound",
         "wrote",
     ):
         assert word in ran.stdout
@@ -155,7 +155,7 @@ def test_json_is_for_machines(source, tmp_path):
     ran = command("coco", "split", source, "-o", tmp_path / "out", *THREE, "--method", "random", "--json")
     told = json.loads(ran.stdout)
     assert told["sizes"] == {"train": 24, "val": 8, "test": 8}
-    assert {"measures", "random", "floor", "labels", "summary"} <= told.keys()
+    assert {"measures", "random", "bound", "labels", "summary"} <= told.keys()
     assert all(Path(path).exists() for path in told["files"])
     assert len(told["files"]) == 4
 
@@ -239,7 +239,7 @@ def test_apply_and_audit(source, tmp_path):
     assert audited["sizes"] == {"train": 24, "val": 8, "test": 8}
     assert audited["measures"]["ld"] > 0
     assert audited["random"]["ld"] > 0
-    assert "floor" in command("coco", "audit", *files, "--no-compare").stdout
+    assert "bound" in command("coco", "audit", *files, "--no-compare").stdout
 
 
 def test_many_subsets_still_fit(source, tmp_path):

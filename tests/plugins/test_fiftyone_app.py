@@ -199,7 +199,7 @@ def test_split(open_app, new_pictures):
         app.see(form.get_by_text("40 samples with 3 labels"))
         output = app.execute()
         app.see(output.get_by_text("exactly the sizes asked for"))
-        for text in ("Sizes", "Random split", "Best possible", "train", "80.0 %"):
+        for text in ("Sizes", "Random split", "Lower bound", "train", "80.0 %"):
             app.see(output.get_by_text(text, exact=True))
         assert subset_tags(dataset) == {"train": 32, "val": 4, "test": 4}
         app.button("Done").click()

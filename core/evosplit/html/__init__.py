@@ -116,11 +116,11 @@ def _tiles(report: SplitReport) -> Iterable[str]:
             yield _tile(
                 title, f"{times:.1f} ×" if times < 10 else f"{times:,.0f} ×", words, "good" if better else "bad"
             )
-    gaps = measures.flz - measures.flz_floor
+    gaps = measures.flz - measures.flz_bound
     if not report.missing_labels():
         words = "every class is in every subset"
-    elif measures.flz_floor:
-        words = f"times, beyond the {measures.flz_floor:,} that no split can avoid"
+    elif measures.flz_bound:
+        words = f"times, beyond the {measures.flz_bound:,} that no split can avoid"
     else:
         words = "times, and all classes have enough images"
     yield _tile("A class is missing", f"{gaps:,}", words, "bad" if gaps else "good")
@@ -198,8 +198,8 @@ def _measures(report: SplitReport) -> str:
         marks["labels"] = "stratified by classes"
     legend = "".join(f'<li><span class="mark {kind}"></span>{words}</li>' for kind, words in marks.items())
     stratified = '<span class="long">stratified</span> by'
-    columns = ["this split", f"{stratified} pairs", f"{stratified} classes", "random", "floor"]
-    values = [[row.value, row.by_pairs, row.by_labels, row.random, row.floor] for row in rows]
+    columns = ["this split", f"{stratified} pairs", f"{stratified} classes", "random", "bound"]
+    values = [[row.value, row.by_pairs, row.by_labels, row.random, row.bound] for row in rows]
     shown = [j for j in range(len(columns)) if any(line[j] is not None for line in values)]
     cells = [
         [f'{row.name}<span class="soft">, {row.meaning}</span>', *(_number(line[j]) for j in shown)]
@@ -233,7 +233,7 @@ def _tracks(rows: Sequence[MeasureRow]) -> str:
     if not even:
         return ""
     ratios = [
-        value / row.random for row in even for value in (row.value, row.by_pairs, row.by_labels, row.floor) if value
+        value / row.random for row in even for value in (row.value, row.by_pairs, row.by_labels, row.bound) if value
     ]
     low = math.floor(math.log10(min([*ratios, 0.1])) - 0.05)
     high = math.log10(max([*ratios, 1.0])) + 0.04
@@ -244,8 +244,8 @@ def _tracks(rows: Sequence[MeasureRow]) -> str:
     parts = []
     for row in even:
         marks = ""
-        if row.floor is not None:
-            marks += f'<span class="floor" style="width: {place(row.floor / row.random):.2f}%"></span>'
+        if row.bound is not None:
+            marks += f'<span class="bound" style="width: {place(row.bound / row.random):.2f}%"></span>'
         for kind, value in (
             ("self", row.value),
             ("random", row.random),
