@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from evosplit import EvoSplitError
+from evosplit import EvoSplitError, MissingExtraError
 from evosplit_plugins import _demo_things as things
 from evosplit_plugins._demo_things import Part, Point, Rng
 from evosplit_plugins._demo_worlds import HABITS, HEIGHT, SKY, WIDTH, WORLDS, Canvas, Guest
@@ -261,7 +261,7 @@ def draw_demo(
     try:
         import PIL  # noqa: F401
     except ImportError as error:
-        raise EvoSplitError('the demo pictures need Pillow: pip install "evosplit-plugins[demo]"') from error
+        raise MissingExtraError("the demo pictures need Pillow", "demo") from error
     if n_images < 1:
         raise EvoSplitError(f"n_images={n_images} pictures cannot be drawn; ask for at least 1")
     if seed < 0:

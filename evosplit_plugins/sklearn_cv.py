@@ -20,7 +20,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 import evosplit
-from evosplit import EvoSplitError, LabelCounts, Split
+from evosplit import EvoSplitError, LabelCounts, MissingExtraError, Split
 
 try:
     from sklearn.model_selection import BaseCrossValidator
@@ -28,7 +28,7 @@ try:
 except ModuleNotFoundError as error:
     if error.name is None or error.name.partition(".")[0] != "sklearn":
         raise
-    raise ImportError('these splitters need scikit-learn: pip install "evosplit-plugins[sklearn]"') from error
+    raise MissingExtraError("these splitters need scikit-learn", "sklearn") from error
 
 __all__ = ["EvoSplitKFold", "EvoSplitShuffleSplit"]
 

@@ -9,7 +9,7 @@
 from evosplit._version import __version__
 from evosplit.counts import LabelCounts
 from evosplit.describe import Description, describe
-from evosplit.errors import EvoSplitError, EvoSplitWarning
+from evosplit.errors import EvoSplitError, EvoSplitWarning, MissingExtraError
 from evosplit.measures import Measures, measure
 from evosplit.report import SplitReport
 from evosplit.result import ParetoFront, Split
@@ -21,6 +21,7 @@ __all__ = [
     "EvoSplitWarning",
     "LabelCounts",
     "Measures",
+    "MissingExtraError",
     "ParetoFront",
     "Split",
     "SplitReport",

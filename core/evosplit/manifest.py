@@ -1,10 +1,11 @@
 """The manifest, `split.json`: what it holds, how it is checked when read, and how data that does not fit it is told.
 
 A manifest is a JSON object that keeps one split for good: `format` and `version`; the subsets in `names`, `sizes` and
-`target_sizes`; all samples in `ids`, with `assignment` giving for each the position of its subset in `names`;
-`ids_sha256`, by which changes made by hand are noticed; and how the split came about: `settings`, `notes`, `measures`,
-`best_ed`, the version of `evosplit`, and what the door that wrote it adds in `extra`. `manifest_schema()` is its JSON
-Schema, with a description of every key. Unknown keys are ignored; an unknown version is refused.
+`target_sizes`, with `is_kfold` telling whether they are folds; all samples in `ids`, with `assignment` giving for each
+the position of its subset in `names`; `ids_sha256`, by which changes made by hand are noticed; and how the split came
+about: `settings`, `notes`, `measures`, `best_ed`, the version of `evosplit`, and what the door that wrote it adds in
+`extra`. `manifest_schema()` is its JSON Schema, with a description of every key. Unknown keys are ignored; an unknown
+version is refused.
 """
 
 from __future__ import annotations
@@ -87,10 +88,12 @@ def _check_facts(manifest: dict[str, Any], source: str) -> None:
         "notes": (list, type(None)),
         "measures": (dict, type(None)),
         "best_ed": (int, float),
+        "is_kfold": (bool,),
     }
+    absent: dict[str, Any] = {"best_ed": 0, "is_kfold": False}
     for key, kinds in expected.items():
-        value = manifest.get(key, 0 if key == "best_ed" else None)
-        if not isinstance(value, kinds) or isinstance(value, bool):
+        value = manifest.get(key, absent.get(key))
+        if not isinstance(value, kinds) or isinstance(value, bool) != (bool in kinds):
             raise EvoSplitError(f"{source} has {key!r} {value!r}; it is damaged, save the split again")
     measures = manifest.get("measures")
     if measures is not None:

@@ -19,10 +19,11 @@ _SUM_TOLERANCE = 1e-6
 
 @dataclass(frozen=True)
 class Subsets:
-    """The subsets to fill: their names and their exact sizes."""
+    """The subsets to fill: their names, their exact sizes, and whether they are the folds of a cross-validation."""
 
     names: tuple[str, ...]
     sizes: tuple[int, ...]
+    is_kfold: bool = False
 
     def __len__(self) -> int:
         return len(self.names)
@@ -42,10 +43,10 @@ def resolve_subsets(
 
     Examples
     --------
-    >>> resolve_subsets({"train": 0.8, "val": 0.1, "test": 0.1}, 13)
-    Subsets(names=('train', 'val', 'test'), sizes=(11, 1, 1))
-    >>> resolve_subsets((10, 3), 13)
-    Subsets(names=('train', 'test'), sizes=(10, 3))
+    >>> resolve_subsets({"train": 0.8, "val": 0.1, "test": 0.1}, 13).sizes
+    (11, 1, 1)
+    >>> resolve_subsets((10, 3), 13).names
+    ('train', 'test')
     """
     if isinstance(ratios, Mapping):
         names = tuple(ratios.keys())
@@ -99,14 +100,14 @@ def fold_subsets(n_splits: int, n_samples: int) -> Subsets:
     Examples
     --------
     >>> fold_subsets(3, 10)
-    Subsets(names=('fold0', 'fold1', 'fold2'), sizes=(4, 3, 3))
+    Subsets(names=('fold0', 'fold1', 'fold2'), sizes=(4, 3, 3), is_kfold=True)
     """
     if isinstance(n_splits, bool) or not isinstance(n_splits, (int, np.integer)) or n_splits < 2:
         raise EvoSplitError(f"n_splits is {n_splits!r}; expected an integer of at least 2")
     if n_splits > n_samples:
         raise EvoSplitError(f"{n_splits} folds for {n_samples} samples; each fold needs at least one sample")
     sizes = largest_remainder(np.full(n_splits, 1 / n_splits), n_samples)
-    return Subsets(tuple(f"fold{j}" for j in range(n_splits)), tuple(int(size) for size in sizes))
+    return Subsets(tuple(f"fold{j}" for j in range(n_splits)), tuple(int(size) for size in sizes), is_kfold=True)
 
 
 def largest_remainder(shares: npt.NDArray[np.float64], total: int) -> npt.NDArray[np.int64]:

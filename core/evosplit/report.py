@@ -14,7 +14,7 @@ import numpy.typing as npt
 from evosplit import plots
 from evosplit.charts import FrontPoints, deviations, front_points, label_shares, listed, misplaced, number, pair_shares
 from evosplit.effects import COMMON, ConstraintEffects, effects_of
-from evosplit.errors import EvoSplitError
+from evosplit.errors import EvoSplitError, MissingExtraError
 from evosplit.measures import Measures, SubsetTables
 from evosplit.references import references_of
 from evosplit.result import Split, write_atomically
@@ -489,7 +489,7 @@ def _figure(drawing: dict[str, Any]) -> Figure:
     try:
         from plotly.graph_objects import Figure
     except ImportError as error:
-        raise EvoSplitError('plots need plotly; run: pip install "evosplit-plugins[report]"') from error
+        raise MissingExtraError("plots need plotly", "report") from error
     return Figure(drawing)
 
 

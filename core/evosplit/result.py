@@ -136,6 +136,8 @@ class Split:
         Groups, locks, strata and weights that were asked for; None if nothing of that was.
     best_ed
         The least possible `measures.ed`, or a lower bound of it: 0 unless groups or locks stand in the way.
+    is_kfold
+        Whether the subsets are the folds of a cross-validation, each the test set in turn.
 
     Examples
     --------
@@ -157,6 +159,7 @@ class Split:
     recorded_measures: Mapping[str, float] | None = None
     constraints: Constraints | None = None
     best_ed: float = 0.0
+    is_kfold: bool = False
 
     def __repr__(self) -> str:
         sizes = ", ".join(f"{name}: {size}" for name, size in zip(self.names, self.sizes, strict=True))
@@ -261,6 +264,7 @@ class Split:
             "names": list(self.names),
             "sizes": list(self.sizes),
             "target_sizes": list(self.target_sizes),
+            "is_kfold": self.is_kfold,
             "settings": dict(self.settings),
             "notes": list(self.notes),
             "measures": self.measures.to_dict()
@@ -293,6 +297,7 @@ class Split:
             notes=tuple(manifest.get("notes") or ()),
             recorded_measures=manifest.get("measures"),
             best_ed=float(manifest.get("best_ed", 0.0)),
+            is_kfold=manifest.get("is_kfold", False),
         )
 
     def save(self, path: str | os.PathLike[str], *, extra: Mapping[str, Any] | None = None) -> None:

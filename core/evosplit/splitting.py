@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from evosplit.constraints import FREE, Constraints, GroupIndex, resolve_constraints, sizes_around_locks
 from evosplit.counts import LabelCounts, as_label_counts
-from evosplit.errors import EvoSplitError, EvoSplitWarning
+from evosplit.errors import EvoSplitError, checked_keywords, warn
 from evosplit.methods import resolve_method
 from evosplit.methods.base import EFFORTS, Method, OnProgress, Run
 from evosplit.problem import SplitProblem, build_problem
@@ -26,6 +26,7 @@ LARGE_GROUPS = 5  # groups that fit into one subset only and are named, at most
 Seed = int | np.random.Generator | None
 
 
+@checked_keywords()
 def split(
     counts: Any,
     ratios: Mapping[str, float] | Sequence[float],
@@ -119,10 +120,40 @@ def split(
     )
 
 
-def kfold(counts: Any, n_splits: int = 5, **options: Any) -> Split:
-    """Split a data set into `n_splits` folds of equal size (within one); takes the keywords of `split`.
+@checked_keywords()
+def kfold(
+    counts: Any,
+    n_splits: int = 5,
+    *,
+    method: str | Method = "evosplit",
+    objectives: Sequence[str] | None = None,
+    cover: bool = True,
+    groups: Iterable[Any] | None = None,
+    locked: Mapping[str, Iterable[Any]] | Sequence[str | None] | None = None,
+    strata: Mapping[str, Any] | None = None,
+    min_per_label: int = 1,
+    label_weights: Mapping[str, float] | None = None,
+    pick: str | int = "balanced",
+    effort: str = "normal",
+    time_limit: float | None = None,
+    n_jobs: int = 1,
+    seed: Seed = 0,
+    on_progress: OnProgress | None = None,
+) -> Split:
+    """Split a data set into `n_splits` folds of equal size (within one).
 
     The subsets are called fold0, fold1, ...; `Split.folds()` yields (train, test) positions for cross-validation.
+
+    Parameters
+    ----------
+    counts
+        As in `split`.
+    n_splits
+        The number of folds, at least 2.
+    method, objectives, cover, groups, locked, strata, min_per_label, label_weights, pick, effort, time_limit, n_jobs
+        As in `split`.
+    seed, on_progress
+        As in `split`.
 
     Examples
     --------
@@ -131,11 +162,24 @@ def kfold(counts: Any, n_splits: int = 5, **options: Any) -> Split:
     [2, 2]
     """
     counts = as_label_counts(counts)
-    return _solve(counts, fold_subsets(n_splits, counts.n_samples), **{**_defaults(), **options})
-
-
-def _defaults() -> dict[str, Any]:
-    return dict(split.__kwdefaults__ or {})
+    return _solve(
+        counts,
+        fold_subsets(n_splits, counts.n_samples),
+        method=method,
+        objectives=objectives,
+        cover=cover,
+        groups=groups,
+        locked=locked,
+        strata=strata,
+        min_per_label=min_per_label,
+        label_weights=label_weights,
+        pick=pick,
+        effort=effort,
+        time_limit=time_limit,
+        n_jobs=n_jobs,
+        seed=seed,
+        on_progress=on_progress,
+    )
 
 
 def _solve(
@@ -178,11 +222,11 @@ def _solve(
         aims, notes = _around_locks(subsets, constraints)
         notes = (*notes, *_large_groups(aims, constraints))
         for note in notes:
-            warnings.warn(note, EvoSplitWarning, stacklevel=3)
+            warn(note)
     if not counts.totals.any() and not (constraints is not None and constraints.strata):
         nothing = "no sample carries any label, so there is nothing to balance: the split is random."
         notes = (*notes, nothing)
-        warnings.warn(nothing, EvoSplitWarning, stacklevel=3)
+        warn(nothing)
         solver = resolve_method("random")
     from evosplit import _kernels
 
@@ -205,6 +249,7 @@ def _solve(
     }
     return Split(
         names=subsets.names,
+        is_kfold=subsets.is_kfold,
         assignment=front.assignments[chosen],
         sample_ids=counts.ids,
         target_sizes=subsets.sizes,
@@ -259,7 +304,7 @@ def _around_locks(subsets: Subsets, constraints: Constraints) -> tuple[Subsets, 
         for name, n, size in zip(subsets.names, held.tolist(), subsets.sizes, strict=True)
         if n > size
     )
-    return Subsets(subsets.names, aims), notes
+    return replace(subsets, sizes=aims), notes
 
 
 def _as_groups_allow(

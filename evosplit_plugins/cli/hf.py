@@ -143,8 +143,7 @@ def _split(args: argparse.Namespace) -> int:
             **_labels(args),
             **split_options(args),
         )
-    parts = {"": result} if args.folds is None else dict(zip(split.names, result, strict=True))
-    show_report(args, split, _save(hf, args, parts, split))
+    show_report(args, split, _save(hf, args, result, split))
     return 0
 
 
@@ -153,7 +152,7 @@ def _apply(args: argparse.Namespace) -> int:
     _check(hf, args)
     split = Split.load(args.manifest)
     ds = hf.storage.load(args.source, config=args.config, splits=args.source_split)
-    done = _save(hf, args, {"": hf.door.apply_split(ds, split, key=args.key)}, split)
+    done = _save(hf, args, hf.door.apply_split(ds, split, key=args.key), split)
     sizes = dict(zip(split.names, split.sizes, strict=True))
     tell(args, {"sizes": sizes, **done}, {**{name: f"{size} rows" for name, size in sizes.items()}, **done})
     return 0
@@ -184,10 +183,11 @@ def _check(hf: Any, args: argparse.Namespace) -> None:
     hf.storage.check_output(args.output, args.source, args.overwrite)
 
 
-def _save(hf: Any, args: argparse.Namespace, parts: dict[str, Any], split: Split) -> dict[str, Any]:
-    """Write the subsets; tell what there is now, as named values for JSON, as headed lines for a reader."""
+def _save(hf: Any, args: argparse.Namespace, result: Any, split: Split) -> dict[str, Any]:
+    """Write the subsets or folds; tell what there is now, as named values for JSON, as headed lines for a reader."""
     if args.dry_run:
         return {"files": [], "dry_run": True} if args.json else {"would write": str(args.output)}
+    parts = dict(zip(split.names, result, strict=True)) if split.is_kfold else {"": result}
     files = hf.storage.save(
         parts,
         args.output,

@@ -5,12 +5,14 @@
 >>> print(split.report())  # doctest: +SKIP
 """
 
+from evosplit import MissingExtraError
+
 try:
     from evosplit_plugins.coco.dataset import CocoData, read_coco
     from evosplit_plugins.coco.door import apply_split, audit, evosplit_coco, read_counts
 except ModuleNotFoundError as error:
     if error.name != "msgspec":
         raise
-    raise ImportError('COCO files need msgspec: pip install "evosplit-plugins[coco]"') from error
+    raise MissingExtraError("COCO files need msgspec", "coco") from error
 
 __all__ = ["CocoData", "apply_split", "audit", "evosplit_coco", "read_coco", "read_counts"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +12,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from evosplit import EvoSplitError, EvoSplitWarning, LabelCounts
+from evosplit import EvoSplitError, LabelCounts
+from evosplit.errors import warn
 from evosplit_plugins.coco.checks import (
     Edits,
     Table,
@@ -177,7 +177,7 @@ def read_coco(
     if sized.n_unknown:
         notes.append(f"{sized.n_unknown} annotations have no area and count for no size")
     for note in notes:
-        warnings.warn(note, EvoSplitWarning, stacklevel=3)
+        warn(note)
     ids = [
         value
         for table, rows in zip(tables, image_rows, strict=True)

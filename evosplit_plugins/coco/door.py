@@ -295,8 +295,7 @@ def replay(
             front=None,
             constraints=None,
         )
-    folds = all(name == f"fold{position}" for position, name in enumerate(split.names))
-    output = Output(data, Path(output_dir), split.names, writing, folds=folds, manifest=manifest)
+    output = Output(data, Path(output_dir), split.names, writing, folds=split.is_kfold, manifest=manifest)
     output.check()
     return output.write(split, {**extra, "inputs": _described(data)}, on_progress)
 

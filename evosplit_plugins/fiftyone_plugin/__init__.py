@@ -8,10 +8,12 @@ The App side is `entry` (what FiftyOne loads), `operators` with their `form` and
 
 from __future__ import annotations
 
+from evosplit import MissingExtraError
+
 try:
     import fiftyone  # noqa: F401  (the submodules need it; without it, say how to get it)
 except ImportError as error:
-    raise ImportError('FiftyOne is not installed; run: pip install "evosplit-plugins[fiftyone]"') from error
+    raise MissingExtraError("FiftyOne is not installed", "fiftyone") from error
 
 from evosplit_plugins.fiftyone_plugin.door import (
     apply_manifest,

@@ -104,8 +104,11 @@ def make_split(
     def on_search(done: float, message: str) -> bool | None:
         return on_progress(start + (end - start) * done, message) if on_progress is not None else None
 
-    sizes = dict(zip(subsets.names, subsets.sizes, strict=True))
-    split = evosplit.split(counts, sizes, on_progress=on_search, **options)
+    if folds is not None:
+        split = evosplit.kfold(counts, folds, on_progress=on_search, **options)
+    else:
+        sizes = dict(zip(subsets.names, subsets.sizes, strict=True))
+        split = evosplit.split(counts, sizes, on_progress=on_search, **options)
     return replace(split, settings={**split.settings, **asked}, notes=(*split.notes, *notes))
 
 

@@ -6,10 +6,12 @@ sets, `door` holds the verbs, `storage` loads and writes for the command line.
 
 from __future__ import annotations
 
+from evosplit import MissingExtraError
+
 try:
     import datasets  # noqa: F401  (the submodules need it; without it, say how to get it)
 except ImportError as error:
-    raise ImportError('Hugging Face datasets is not installed; run: pip install "evosplit-plugins[hf]"') from error
+    raise MissingExtraError("Hugging Face datasets is not installed", "hf") from error
 
 from evosplit_plugins.hf.door import apply_split, audit, evosplit_hf, read_counts
 

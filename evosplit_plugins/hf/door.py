@@ -190,7 +190,7 @@ def evosplit_hf(
 
 
 def apply_split(
-    ds: AnyDataset, split: Split, *, key: str | None = None, folds: bool = False, keep_in_memory: bool = False
+    ds: AnyDataset, split: Split, *, key: str | None = None, folds: bool | None = None, keep_in_memory: bool = False
 ) -> Any:
     """Divide a data set as a split says, also one that another door made and saved.
 
@@ -203,7 +203,8 @@ def apply_split(
     key
         The column that holds the split's ids; without it they are row numbers.
     folds
-        Give a list with one `DatasetDict` of train and test per subset, each subset being the test set once.
+        Give a list with one `DatasetDict` of train and test per subset, each subset being the test set once; by
+        default if the split was made by folds.
     keep_in_memory
         Passed on to `Dataset.select`.
 
@@ -221,6 +222,7 @@ def apply_split(
     >>> {name: len(part) for name, part in apply_split(ds.shuffle(seed=3), split, key="image_id").items()}
     {'train': 2, 'test': 1}
     """
+    folds = split.is_kfold if folds is None else folds
     if not folds:
         _check_names(split.names)
     ds = merged(ds)

@@ -116,11 +116,13 @@ def test_audit_measures_what_was_written(saved, tmp_path, capsys):
 
 
 def test_folds_are_one_directory_each(saved, tmp_path):
-    """Each fold loads as train and test."""
+    """Each fold loads as train and test; a replay of the manifest writes the same."""
     assert run("hf", "split", saved, "-o", tmp_path / "out", "--folds", "4", "--quiet") == 0
     folds = [load_from_disk(str(tmp_path / "out" / f"fold{j}")) for j in range(4)]
     assert sorted(key for fold in folds for key in ids(fold)["test"]) == list(range(100, 140))
     assert [len(fold["train"]) for fold in folds] == [30] * 4
+    assert run("hf", "apply", tmp_path / "out" / "split.json", saved, "-o", tmp_path / "again", "--quiet") == 0
+    assert [ids(load_from_disk(str(tmp_path / "again" / f"fold{j}"))) for j in range(4)] == [ids(f) for f in folds]
 
 
 def test_apply_replays_a_manifest_by_key(saved, tmp_path, capsys):
