@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from fractions import Fraction
 
 import numpy as np
 
@@ -108,6 +109,20 @@ def best_odds(total, sizes):
                 extended[used + count] = min(value, extended.get(used + count, math.inf))
         best = extended
     return best[total]
+
+
+def expected_odds(total, sizes):
+    """Return the mean of a label's terms of Eq. 1 in a random split, from the chance of every count in every subset."""
+    m = sum(sizes)
+    if total in (0, m):
+        return 0.0
+    terms = [
+        Fraction(math.comb(size, n) * math.comb(m - size, total - n), math.comb(m, total))
+        * abs(Fraction(n, max(size - n, 1)) - Fraction(total, m - total))
+        for size in sizes
+        for n in range(min(size, total) + 1)
+    ]
+    return float(sum(terms) / len(sizes))
 
 
 def fewest_empty_cells(counts, sizes):

@@ -12,11 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from evosplit import plots
+from evosplit.baselines import baselines_of
 from evosplit.charts import FrontPoints, deviations, front_points, label_shares, listed, misplaced, number, pair_shares
 from evosplit.effects import COMMON, ConstraintEffects, effects_of
 from evosplit.errors import EvoSplitError, MissingExtraError
 from evosplit.measures import Measures, SubsetTables
-from evosplit.references import references_of
 from evosplit.result import Split, write_atomically
 from evosplit.text import clean, clip, pad, wrap
 
@@ -123,7 +123,7 @@ class SplitReport:
     names, sizes, target_sizes
         The subsets, their sizes and the sizes asked for.
     measures, random
-        The split's measures, and the means of those of a few random splits of the same sizes.
+        The split's measures, and what random splits of the same sizes give on average (see `evosplit.baselines`).
     labels
         One row per label, rarest first.
     settings, notes
@@ -144,6 +144,8 @@ class SplitReport:
         What groups, locks, strata and minima did; None without any.
     best_ed
         The smallest size error that groups and locks allow.
+    random_spread, random_draws
+        How far one random split is from the average, as a standard deviation, and how many were drawn to tell.
 
     Examples
     --------
@@ -172,6 +174,8 @@ class SplitReport:
     n_unlabelled: int = 0
     effects: ConstraintEffects | None = None
     best_ed: float = 0.0
+    random_spread: Mapping[str, float] = field(default_factory=dict)
+    random_draws: int = 0
 
     def __repr__(self) -> str:
         sizes = ", ".join(f"{name}: {size}" for name, size in zip(self.names, self.sizes, strict=True))
@@ -259,6 +263,8 @@ class SplitReport:
             "summary": list(self.summary),
             "measures": m.to_dict(),
             "random": dict(self.random),
+            "random_spread": dict(self.random_spread),
+            "random_draws": self.random_draws,
             "stratified": {method: dict(found) for method, found in self.stratified.items()},
             "bound": {"ld": m.ld_bound, "lpd": m.lpd_bound, "flz": m.flz_bound, "ed": self.best_ed},
             "labels": [
@@ -419,7 +425,7 @@ def build_report(split: Split) -> SplitReport:
             "this split was read from a manifest and carries no label counts; make the report where the data is"
         )
     counts, constraints, tables = split.counts, split.constraints, split.tables
-    references = references_of(split, counts)
+    baselines = baselines_of(split, counts)
     least = 1 if constraints is None else constraints.min_per_label
     labels_misplaced = misplaced(tables.images, tables.sizes, least=least)
     pairs_misplaced = misplaced(tables.pairs, tables.sizes)
@@ -428,12 +434,14 @@ def build_report(split: Split) -> SplitReport:
         sizes=split.sizes,
         target_sizes=split.target_sizes,
         measures=split.measures,
-        random=references.random,
-        labels=_label_rows(split.names, counts.labels, tables, labels_misplaced, references.random_deviation),
+        random=baselines.random,
+        random_spread=baselines.random_spread,
+        random_draws=baselines.draws,
+        labels=_label_rows(split.names, counts.labels, tables, labels_misplaced, baselines.random_deviation),
         settings=split.settings,
         notes=split.notes,
         front=None if split.front is None else front_points(split.front, split.chosen),
-        stratified=references.stratified,
+        stratified=baselines.stratified,
         pairs=_pair_rows(counts.labels, tables, pairs_misplaced),
         n_pairs=len(tables.pairs),
         n_pairs_exact=int((pairs_misplaced == 0).sum()),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import gc
 import hashlib
 import html
 import json
@@ -14,7 +13,7 @@ import numpy as np
 import pytest
 
 import evosplit
-from evosplit import EvoSplitError, LabelCounts, references
+from evosplit import EvoSplitError, LabelCounts
 from evosplit.text import clean, clip, columns, wrap
 
 
@@ -181,45 +180,6 @@ def test_worse_than_random_is_said():
     halves = np.repeat([0, 1], 50)
     split = evosplit.Split(("a", "b"), halves, counts.ids, (50, 50), counts=counts)
     assert re.search(r"classes are \d+ times further from their shares", "\n".join(split.report().summary))
-
-
-# --- what it is compared with
-
-
-def test_references_are_the_methods():
-    """Iterative stratification is what its methods give, and all references are the same each time."""
-    counts = LabelCounts(long_tailed())
-    split = evosplit.split(counts, (0.8, 0.1, 0.1), effort="fast")
-    report = split.report()
-    assert report.stratified["sois"] == evosplit.split(counts, (0.8, 0.1, 0.1), method="sois").measures.to_dict()
-    by_labels = evosplit.split(counts, (0.8, 0.1, 0.1), method="is", objectives=("images", "instances"))
-    assert report.stratified["is"] == by_labels.measures.to_dict()
-    again = evosplit.split(LabelCounts(long_tailed()), (0.8, 0.1, 0.1), effort="fast").report()
-    assert again.to_dict() == report.to_dict()
-
-
-def test_references_are_found_once():
-    """The reports of all trade-offs of a split share their references, and let them go with the data."""
-    split = evosplit.split(LabelCounts(long_tailed()), (0.8, 0.1, 0.1), effort="fast")
-    known = len(references._cache)
-    first, other = split.report(), split.pick(0).report()
-    assert first.stratified is other.stratified
-    assert len(references._cache) == known + 1
-    del split, first, other
-    gc.collect()
-    assert len(references._cache) == known
-
-
-def test_large_data_skips_stratification(monkeypatch):
-    """Beyond the limits the dear references are left out, in the report and in its text."""
-    assert report_on(long_tailed()).stratified.keys() == {"is", "sois"}
-    monkeypatch.setattr(references, "MOST_PAIR_ENTRIES", 3)
-    assert report_on(long_tailed()).stratified.keys() == {"is"}
-    monkeypatch.setattr(references, "MOST_ENTRIES", 3)
-    report = report_on(long_tailed())
-    assert report.stratified == {}
-    assert "stratified" not in str(report)
-    assert report.comparison()[0].by_pairs is None
 
 
 def test_an_empty_subset():

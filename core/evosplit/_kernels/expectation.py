@@ -1,0 +1,72 @@
+"""What a random split gives on average: sums over the hypergeometric distribution."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from evosplit._kernels._jit import Floats, Ints, jit
+
+__all__ = ["expected_deviation"]
+
+_NEGLIGIBLE = 1e-20  # parts of the likeliest count's probability below which a tail is cut off
+
+
+@jit
+def _expected(free: int, carriers: int, room: int, held: int, size: int, target: float) -> float:
+    """Expect |x/(size - x) - target| where x - held of the free carriers are among `room` of the free samples.
+
+    The probabilities are found from the likeliest count outwards as ratios to it, with nothing but + - * / in a fixed
+    order: they are the same on every machine.
+    """
+    lowest, highest = max(0, room + carriers - free), min(room, carriers)
+    mode = min(max((room + 1) * (carriers + 1) // (free + 2), lowest), highest)
+    x = held + mode
+    mass, total = 1.0, abs(x / max(size - x, 1) - target)
+    others = free - carriers - room
+    probability = 1.0
+    for taken in range(mode, highest):
+        up = ((carriers - taken) * (room - taken)) / ((taken + 1) * (others + taken + 1))
+        probability *= up
+        if probability < _NEGLIGIBLE:
+            break
+        x = held + taken + 1
+        mass += probability
+        total += probability * abs(x / max(size - x, 1) - target)
+    probability = 1.0
+    for taken in range(mode, lowest, -1):
+        down = (taken * (others + taken)) / ((carriers - taken + 1) * (room - taken + 1))
+        probability *= down
+        if probability < _NEGLIGIBLE:
+            break
+        x = held + taken - 1
+        mass += probability
+        total += probability * abs(x / max(size - x, 1) - target)
+    return total / mass
+
+
+@jit
+def expected_deviation(totals: Ints, held: Ints, sizes: Ints, held_sizes: Ints) -> Floats:
+    """Expect, for each total, the mean over subsets of |x_j/(s_j - x_j) - total/(m - total)| in a random split.
+
+    `held` (totals x k) of the samples counted and `held_sizes` (k) of all samples are already placed; the others are
+    dealt out with equal chances.
+    """
+    k = len(sizes)
+    m = sizes.sum()
+    free = m - held_sizes.sum()
+    expected = np.zeros(len(totals))
+    for at in range(len(totals)):
+        total = totals[at]
+        if total == 0 or total == m:
+            continue
+        target = total / (m - total)
+        carriers = total - held[at].sum()
+        value = 0.0
+        for j in range(k):
+            room = sizes[j] - held_sizes[j]
+            same = j > 0 and sizes[j] == sizes[j - 1] and room == sizes[j - 1] - held_sizes[j - 1]
+            if not same or held[at, j] != held[at, j - 1]:
+                value = _expected(free, carriers, room, held[at, j], sizes[j], target)
+            expected[at] += value
+        expected[at] /= k
+    return expected

@@ -1,0 +1,236 @@
+"""What a split is compared with: random splits and iterative stratification of the same data into the same sizes.
+
+A *random split* deals the samples out with equal chances, into subsets of exactly the same sizes; locked samples stay
+where they are, and groups stay whole, with sizes as close as the method "random" brings them. How many samples of one
+label a subset gets is then hypergeometric, so what LD and LPD are on average is known exactly, unless there are groups.
+What else is said of random splits are the means of draws.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+import numpy.typing as npt
+
+from evosplit.charts import deviations
+from evosplit.constraints import FREE, Constraints, sizes_around_locks
+from evosplit.counts import LabelCounts
+from evosplit.measures import measures_of, subset_tables
+from evosplit.ratios import Subsets
+
+if TYPE_CHECKING:
+    from evosplit.result import Split
+
+__all__ = ["MOST_ENTRIES", "MOST_PAIR_ENTRIES", "Baselines", "baselines_of", "enough_draws", "expected_deviation"]
+
+MOST_ENTRIES = 2_000_000  # labels of samples up to which iterative stratification is run: two seconds or so
+MOST_LABELS = 10_000  # labels up to which it is run over their pairs
+MOST_PAIR_ENTRIES = 1_000_000  # label pairs of distinct label sets up to which it is run over them: about one second
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Baselines:
+    """The measures of other ways to split.
+
+    Attributes
+    ----------
+    random
+        What random splits give on average.
+    random_spread
+        How far one random split is from that, as a standard deviation.
+    random_deviation
+        How far each label is off in random splits, on average (see `evosplit.charts.deviations`).
+    draws
+        How many random splits were drawn.
+    stratified
+        The measures of iterative stratification over labels ("is") and over label pairs ("sois"); empty where groups
+        are to stay whole, and without those that would take too long (see `MOST_ENTRIES`, `MOST_LABELS` and
+        `MOST_PAIR_ENTRIES`).
+    """
+
+    random: dict[str, float]
+    random_spread: dict[str, float]
+    random_deviation: Floats
+    draws: int
+    stratified: dict[str, dict[str, float]]
+
+
+# A report of every trade-off of a front compares with the same splits.
+_cache: WeakKeyDictionary[LabelCounts, dict[Any, Baselines]] = WeakKeyDictionary()
+
+
+def expected_deviation(
+    totals: npt.ArrayLike,
+    sizes: npt.ArrayLike,
+    *,
+    held: npt.ArrayLike | None = None,
+    held_sizes: npt.ArrayLike | None = None,
+) -> Floats:
+    """Return what Eq. 1 (or 3) is for each label (or pair) in a random split, on average over splits and subsets.
+
+    The result is exact but for rounding, and the same on every machine.
+
+    Parameters
+    ----------
+    totals
+        The samples with each label.
+    sizes
+        The samples of each subset.
+    held, held_sizes
+        How many of the samples with each label (labels x subsets), and of all samples, are locked into each subset.
+
+    Examples
+    --------
+    >>> expected_deviation([1], [1, 1]).tolist()  # in the first subset or in the second: |1/1 - 1/1| and |0/1 - 1/1|
+    [0.5]
+    >>> expected_deviation([1], [1, 1], held=[[1, 0]], held_sizes=[1, 0]).tolist()
+    [0.5]
+    """
+    from evosplit._kernels.expectation import expected_deviation as expect
+
+    totals = np.asarray(totals, dtype=np.int64)
+    sizes = np.asarray(sizes, dtype=np.int64)
+    if held is None or held_sizes is None:
+        distinct, inverse = np.unique(totals, return_inverse=True)
+        nothing = np.zeros((len(distinct), len(sizes)), dtype=np.int64)
+        return np.asarray(expect(distinct, nothing, sizes, np.zeros_like(sizes))[inverse])
+    rows = np.column_stack([totals, np.asarray(held, dtype=np.int64)])
+    distinct, inverse = np.unique(rows, axis=0, return_inverse=True)
+    placed = np.ascontiguousarray(distinct[:, 1:])
+    totals = np.ascontiguousarray(distinct[:, 0])
+    return np.asarray(expect(totals, placed, sizes, np.asarray(held_sizes, dtype=np.int64))[inverse.ravel()])
+
+
+def enough_draws(entries: int) -> int:
+    """Return how many random splits to draw where only draws tell, given how many counts one adds up.
+
+    Small sets, whose random splits differ most, get a hundred; the largest five.
+
+    Examples
+    --------
+    >>> enough_draws(10_000), enough_draws(1_000_000), enough_draws(100_000_000)
+    (100, 15, 5)
+    """
+    return int(min(max(15_000_000 // max(entries, 1), 5), 100))
+
+
+def baselines_of(split: Split, counts: LabelCounts) -> Baselines:
+    """Split the same data in the usual ways; all seeds are fixed, so reports repeat.
+
+    Groups and locks hold for the baselines too: they say what is possible with them.
+    """
+    known = _cache.setdefault(counts, {})
+    key = (split.names, split.sizes, split.target_sizes, split.constraints)
+    if key not in known:
+        known[key] = _baselines(split, counts)
+    return known[key]
+
+
+def _baselines(split: Split, counts: LabelCounts) -> Baselines:
+    targets = np.array(split.target_sizes)
+    constraints = _binding(split)
+    lengths = np.diff(counts.label_sets.counts.indptr).astype(np.int64)
+    draws = enough_draws(int((lengths * (lengths + 1) // 2).sum()) + counts.n_samples)
+    measures: list[dict[str, float]] = []
+    deviation = np.zeros(counts.n_labels)
+    for assignment in _random_assignments(split, counts, constraints, draws):
+        tables = subset_tables(counts, assignment, len(targets))
+        measures.append(measures_of(tables, targets).to_dict())
+        deviation += deviations(tables.images, tables.sizes) / draws
+    columns = {name: np.array([found[name] for found in measures], dtype=np.float64) for name in measures[0]}
+    random = {name: float(values.mean()) for name, values in columns.items()}
+    if constraints is None or constraints.groups is None:
+        random |= _expected(counts, _aims(split, constraints), constraints)
+    stratified = {}
+    for method in _affordable(constraints, counts):
+        made = next(_by_method(split, counts, constraints, method))
+        tables = subset_tables(counts, made, len(targets))
+        stratified[method] = measures_of(tables, targets).to_dict()
+    return Baselines(
+        random=random,
+        random_spread={name: float(values.std(ddof=1)) for name, values in columns.items()},
+        random_deviation=deviation,
+        draws=draws,
+        stratified=stratified,
+    )
+
+
+def _expected(counts: LabelCounts, sizes: tuple[int, ...], constraints: Constraints | None) -> dict[str, float]:
+    """Compute what LD and LPD are in random splits on average, with locks but without groups."""
+    k = len(sizes)
+    locked = _locked(counts, constraints)
+    placed = subset_tables(counts, np.where(locked == FREE, k, locked), k + 1)  # the free samples as one more subset
+    found = {}
+    for name, table in (("ld", placed.images), ("lpd", placed.pairs)):
+        held = {} if constraints is None else {"held": table[:, :k], "held_sizes": placed.sizes[:k]}
+        terms = expected_deviation(table.sum(axis=1), sizes, **held)
+        found[name] = float(terms.mean()) if len(terms) else 0.0
+    return found
+
+
+def _locked(counts: LabelCounts, constraints: Constraints | None) -> npt.NDArray[np.int64]:
+    return np.full(counts.n_samples, FREE, dtype=np.int64) if constraints is None else constraints.locked
+
+
+def _aims(split: Split, constraints: Constraints | None) -> tuple[int, ...]:
+    """Return the sizes of the baselines' subsets: those of the split, or those that locks allow."""
+    if constraints is None:
+        return split.sizes
+    held = np.bincount(constraints.locked[constraints.locked != FREE], minlength=len(split.names))
+    return sizes_around_locks(split.target_sizes, held.tolist())
+
+
+def _random_assignments(
+    split: Split, counts: LabelCounts, constraints: Constraints | None, draws: int
+) -> Iterator[npt.NDArray[Any]]:
+    if constraints is not None and constraints.groups is not None:
+        yield from _by_method(split, counts, constraints, "random", draws)
+        return
+    rng = np.random.default_rng(0)
+    locked = _locked(counts, constraints)
+    sizes = np.array(_aims(split, constraints))
+    rooms = sizes - np.bincount(locked[locked != FREE], minlength=len(sizes))
+    filled = np.repeat(np.arange(len(sizes)), rooms)
+    for _ in range(draws):
+        assignment = locked.copy()
+        assignment[locked == FREE] = rng.permutation(filled)
+        yield assignment
+
+
+def _by_method(
+    split: Split, counts: LabelCounts, constraints: Constraints | None, method: str, n: int = 1
+) -> Iterator[npt.NDArray[Any]]:
+    """Split the data by another method, once for each seed, with the same groups and locks."""
+    from evosplit.methods import Run, resolve_method
+    from evosplit.problem import build_problem
+
+    # Pairs decide nothing in a random split and in the stratification over labels, and are dear.
+    objectives = None if method == "sois" else ("images", "instances")
+    subsets = Subsets(split.names, _aims(split, constraints))
+    problem = build_problem(counts, subsets, objectives=objectives, constraints=constraints)
+    for seed in range(n):
+        solution = resolve_method(method).solve(problem, Run(np.random.default_rng(seed)))
+        yield problem.of_samples(solution.assignments[0])
+
+
+def _binding(split: Split) -> Constraints | None:
+    """Return the groups and locks of a split, which bind the baselines too; strata and weights do not."""
+    asked = split.constraints
+    if asked is None or (asked.groups is None and not asked.n_locked):
+        return None
+    return Constraints(groups=asked.groups, locked=asked.locked)
+
+
+def _affordable(constraints: Constraints | None, counts: LabelCounts) -> list[str]:
+    grouped = constraints is not None and constraints.groups is not None  # which iterative stratification cannot keep
+    if grouped or not 0 < counts.matrix.nnz <= MOST_ENTRIES:
+        return []
+    lengths = np.diff(counts.label_sets.counts.indptr).astype(np.int64)
+    pair_entries = int((lengths * (lengths - 1) // 2).sum())
+    return ["is"] if pair_entries > MOST_PAIR_ENTRIES or counts.n_labels > MOST_LABELS else ["sois", "is"]

@@ -1,0 +1,132 @@
+"""What a split is compared with: random splits, exactly where that is known, and iterative stratification."""
+
+from __future__ import annotations
+
+import gc
+
+import naive
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from strategies import problems
+
+import evosplit
+from evosplit import LabelCounts, baselines
+from evosplit.baselines import enough_draws, expected_deviation
+from evosplit.measures import odds_deviation
+
+
+def long_tailed(m=400, q=8):
+    """Draw counts with a frequent and some rare labels."""
+    rng = np.random.default_rng(0)
+    return (rng.random((m, q)) < 0.7 / np.arange(1, q + 1) ** 2) * rng.integers(1, 3, (m, q))
+
+
+def report_on(counts, ratios=(0.8, 0.1, 0.1), **options):
+    """Split with a fast method and report."""
+    return evosplit.split(counts, ratios, **{"method": "sois", **options}).report()
+
+
+# --- random splits
+
+
+@settings(max_examples=40)
+@given(problems(max_samples=7, max_subsets=3), st.data())
+def test_expectation_is_the_mean_of_all_splits(problem, data):
+    """LD and LPD of a random split are the means over every split of these sizes, with locks and without."""
+    counts, sizes = problem
+    assume(counts.any())
+    locked = data.draw(st.sampled_from([None, "some"]))
+    if locked is not None:
+        places = np.repeat(np.arange(len(sizes)), sizes)
+        held = data.draw(st.lists(st.booleans(), min_size=len(counts), max_size=len(counts)))
+        locked = np.where(held, places, -1)
+    every = [
+        assignment
+        for assignment in naive.assignments_of(sizes)
+        if locked is None or all(j in (-1, at) for j, at in zip(locked, assignment, strict=True))
+    ]
+    found = [naive.measures(counts, assignment, len(sizes), sizes) for assignment in every]
+    names = [f"s{j}" for j in range(len(sizes))]
+    asked = None if locked is None else [None if j < 0 else names[j] for j in locked]
+    made = evosplit.split(counts, dict(zip(names, sizes, strict=True)), method="random", locked=asked)
+    random = made.report().random
+    for name in ("ld", "lpd"):
+        assert random[name] == pytest.approx(np.mean([one[name] for one in found]), rel=1e-12, abs=1e-15)
+
+
+@pytest.mark.parametrize("sizes", [(960, 120, 120), (240,) * 5, (1_199, 1)])
+def test_expectation_is_the_sum_over_the_distribution(sizes):
+    """For rare and for frequent labels nothing that matters is lost where the tails are cut off."""
+    totals = [0, 1, 2, 17, 400, 600, 1_150, sum(sizes)]
+    expected = [naive.expected_odds(total, sizes) for total in totals]
+    assert expected_deviation(totals, sizes).tolist() == pytest.approx(expected, rel=1e-13)
+
+
+def test_expectation_when_nothing_is_free():
+    """Locked samples are not dealt out: with all of them locked, the expectation is what they give."""
+    counts, places = np.array([[1, 0], [1, 1], [0, 1], [1, 0]]), [0, 1, 0, 1]
+    table = np.array(naive.subset_tables(counts, places, 2)[1])
+    expected = expected_deviation(table.sum(axis=1), [2, 2], held=table, held_sizes=[2, 2])
+    assert expected.tolist() == odds_deviation(table, np.array([2, 2])).mean(axis=1).tolist()
+
+
+def test_spread_of_random_splits():
+    """The spread is that of single random splits, and small sets are drawn often enough to tell it and the means."""
+    counts = LabelCounts(long_tailed())
+    report = report_on(counts)
+    assert report.random_draws == enough_draws(counts.matrix.nnz) == 100
+    seeds = range(1_000, 1_100)
+    others = [evosplit.split(counts, (0.8, 0.1, 0.1), method="random", seed=seed).measures.to_dict() for seed in seeds]
+    for name in ("ld", "ld_occurrences", "lpd"):
+        values = np.array([found[name] for found in others])
+        assert report.random_spread[name] == pytest.approx(values.std(), rel=0.5)
+        assert report.random[name] == pytest.approx(values.mean(), abs=0.5 * values.std())
+
+
+def test_random_splits_with_groups_keep_them():
+    """With groups the means are those of random splits that keep them whole, which are further off."""
+    counts = (np.arange(240)[:, None] // 12 == np.arange(20)).astype(int)  # a label for each group
+    grouped = report_on(counts, (0.5, 0.5), method="random", groups=np.arange(240) // 12).random
+    assert grouped["flz"] == 20
+    assert grouped["ld"] > 3 * report_on(counts, (0.5, 0.5), method="random").random["ld"]
+
+
+# --- iterative stratification
+
+
+def test_baselines_are_the_methods():
+    """Iterative stratification is what its methods give, and all baselines are the same each time."""
+    counts = LabelCounts(long_tailed())
+    split = evosplit.split(counts, (0.8, 0.1, 0.1), effort="fast")
+    report = split.report()
+    assert report.stratified["sois"] == evosplit.split(counts, (0.8, 0.1, 0.1), method="sois").measures.to_dict()
+    by_labels = evosplit.split(counts, (0.8, 0.1, 0.1), method="is", objectives=("images", "instances"))
+    assert report.stratified["is"] == by_labels.measures.to_dict()
+    again = evosplit.split(LabelCounts(long_tailed()), (0.8, 0.1, 0.1), effort="fast").report()
+    assert again.to_dict() == report.to_dict()
+
+
+def test_baselines_are_found_once():
+    """The reports of all trade-offs of a split share their baselines, and let them go with the data."""
+    split = evosplit.split(LabelCounts(long_tailed()), (0.8, 0.1, 0.1), effort="fast")
+    known = len(baselines._cache)
+    first, other = split.report(), split.pick(0).report()
+    assert first.stratified is other.stratified
+    assert len(baselines._cache) == known + 1
+    del split, first, other
+    gc.collect()
+    assert len(baselines._cache) == known
+
+
+def test_large_data_skips_stratification(monkeypatch):
+    """Beyond the limits the dear baselines are left out, in the report and in its text."""
+    assert report_on(long_tailed()).stratified.keys() == {"is", "sois"}
+    monkeypatch.setattr(baselines, "MOST_PAIR_ENTRIES", 3)
+    assert report_on(long_tailed()).stratified.keys() == {"is"}
+    monkeypatch.setattr(baselines, "MOST_ENTRIES", 3)
+    report = report_on(long_tailed())
+    assert report.stratified == {}
+    assert "stratified" not in str(report)
+    assert report.comparison()[0].by_pairs is None
