@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 import os
+import signal
 from importlib.util import find_spec
 
 import fiftyone_session
 import pytest
+from hypothesis import settings
+
+# The same examples everywhere: what is green here is green elsewhere. New ones: --hypothesis-profile=explore.
+# The first example compiles the kernels, so a deadline per example would fail at random.
+settings.register_profile("evosplit", deadline=None, derandomize=True)
+settings.register_profile("explore", deadline=None)
+settings.load_profile("evosplit")
 
 REQUIRE_BROWSER = "EVOSPLIT_REQUIRE_BROWSER"
 _sessions: list[fiftyone_session.FiftyOneSession] = []
@@ -14,6 +22,9 @@ _sessions: list[fiftyone_session.FiftyOneSession] = []
 
 def pytest_configure(config):
     """Point FiftyOne at a directory and database of this run, before any module imports it."""
+    # What a script starts with & or nohup ignores Ctrl-C, and so would all that the tests start and interrupt.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     if find_spec("fiftyone") is not None:
         _sessions.append(fiftyone_session.prepare())
 

@@ -15,6 +15,7 @@ from strategies import count_matrices, problems, sizes_for, splits
 from evosplit import _kernels, split
 from evosplit._kernels import exchange, stratification
 from evosplit._kernels import population as kernels
+from evosplit._kernels._jit import jit, jit_sums
 from evosplit._kernels.triplets import triplet_codes
 from evosplit.methods import memetic
 
@@ -36,6 +37,14 @@ def csr(dense):
 def seeded(seed=1):
     """Return the state of a kernel's random numbers."""
     return np.array([seed], dtype=np.uint64)
+
+
+@pytest.mark.parametrize("compiled", [jit, jit_sums])
+def test_kernels_do_without_a_cache(compiled):
+    """Where compiled code cannot be kept, as of a function without a file, it is compiled all the same."""
+    space = {}
+    exec("def plus_one(number): return number + 1", space)
+    assert compiled(space["plus_one"])(1) == 2
 
 
 # --- counting

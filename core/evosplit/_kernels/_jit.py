@@ -1,4 +1,4 @@
-"""The one way in which kernels are compiled: cached on disk, without the GIL."""
+"""The one way in which kernels are compiled: cached on disk where there is a place, without the GIL."""
 
 from __future__ import annotations
 
@@ -21,13 +21,21 @@ Floats = npt.NDArray[np.float64]
 
 def jit(function: F) -> F:
     """Compile a function for arrays of any type that it is called with."""
-    compiled: F = numba.njit(function, cache=True, nogil=True, error_model="numpy")
-    return compiled
+    return _compiled(function)
 
 
 def jit_sums(function: F) -> F:
     """Compile a function whose sums may be added up in any order, several at a time; NaN must not occur."""
-    compiled: F = numba.njit(function, cache=True, nogil=True, error_model="numpy", fastmath=True)
+    return _compiled(function, fastmath=True)
+
+
+def _compiled(function: F, **options: Any) -> F:
+    options |= {"nogil": True, "error_model": "numpy"}
+    compiled: F
+    try:
+        compiled = numba.njit(function, cache=True, **options)
+    except RuntimeError:  # neither the package nor the user's cache can be written: compile in each process anew
+        compiled = numba.njit(function, **options)
     return compiled
 
 
