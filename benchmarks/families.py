@@ -90,13 +90,13 @@ class Problem:
     def flz_bound(self) -> int:
         """A lower bound of FLZ: few samples of a label, and few places in small subsets, leave combinations empty.
 
-        A subset shows no more labels than as many of the longest rows hold. For any t, the t largest subsets and the
-        others bound how many combinations can be filled (the minimum cut of Gale and Ryser).
+        Subsets show no more labels than as many of the longest rows hold. For any t, the t largest subsets and the
+        others bound how many combinations can be filled (a cut of the flow from labels to subsets).
         """
         k, n_labels = len(self.sizes), self.matrix.shape[1]
-        most = np.cumsum(np.sort(np.diff(self.matrix.indptr))[::-1])
-        places = np.sort(np.minimum(most[np.array(self.sizes) - 1], n_labels))[::-1]
-        filled = min(int(places[t:].sum() + np.minimum(self._samples_of_label, t).sum()) for t in range(k + 1))
+        most = np.concatenate(([0], np.cumsum(np.sort(np.diff(self.matrix.indptr))[::-1])))
+        smallest = np.cumsum([0, *sorted(self.sizes)])
+        filled = min(int(most[smallest[k - t]] + np.minimum(self._samples_of_label, t).sum()) for t in range(k + 1))
         return k * n_labels - filled
 
     @cached_property
