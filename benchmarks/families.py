@@ -281,8 +281,11 @@ def judge(problem: Problem, made: Split | Figures, peers: dict[str, Figures | st
         lowest, best[name] = min((figures[name], peer) for peer, figures in ran.items())
         ratios[name] = (ours[name] + TINY) / (lowest + TINY)
         exact[name] = (ours[name] + TINY) / (min(figures["exact"][name] for figures in ran.values()) + TINY)
-    at_bound = frozenset(name for name in ("ld", "lpd") if ours[name] <= ours[f"{name}_bound"] * LEVEL)
-    return Verdict(ratios, exact, best, at_bound, ours["ed"], ours.get("best_ed", 0.0), ours["flz"], problem.flz_bound)
+    at_bound = {name for name in ("ld", "lpd") if ours[name] <= ours[f"{name}_bound"] * LEVEL}
+    if "ld" in at_bound and (problem.matrix.sum(axis=1) == 1).all():
+        at_bound.add("ld_occurrences")  # with one instance in every sample the two are the same
+    least_ed = ours.get("best_ed", 0.0)
+    return Verdict(ratios, exact, best, frozenset(at_bound), ours["ed"], least_ed, ours["flz"], problem.flz_bound)
 
 
 def _figures_of(problem: Problem, made: Split) -> Figures:
@@ -450,8 +453,10 @@ def summary(rows: list[Row], effort: str) -> str:
         total = len(judged) + failed
         share = f" ({level / total:.0%})" if total else ""
         lines.append([f"at or below the best peer, {title}", "≥ 95 %", f"{level} of {total}{share}", means])
-        missing = f"{failed} not judged" if failed else ""
-        lines.append([f"worst ratio, {title}", f"≤ {TOLERATED}", f"{worst:.3f}", missing])
+        bounded = sum(verdict.level and max(verdict.ratios.values()) > LEVEL for verdict in judged)
+        remarks = [f"{bounded} level because at the lower bound"] if bounded else []
+        remarks += [f"{failed} not judged"] if failed else []
+        lines.append([f"worst ratio, {title}", f"≤ {TOLERATED}", f"{worst:.3f}", ", ".join(remarks)])
         exact = sum(verdict.worst_exact <= LEVEL for verdict in judged)
         worst = max((verdict.worst_exact for verdict in judged), default=0.0)
         lines.append([f"against peers at exact sizes, {title}", "", f"{exact} of {total}", f"worst {worst:.3f}"])
