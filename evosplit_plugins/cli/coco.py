@@ -135,7 +135,7 @@ def _add_writing_flags(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--train-files", action="store_true", help="with --folds: also the complement of each fold")
     group.add_argument("--gzip", action="store_true", help="compress the annotation files (.json.gz)")
-    group.add_argument("--overwrite", action="store_true", help="replace files that exist (never an input)")
+    group.add_argument("--overwrite", action="store_true", help="replace an earlier output (never an input)")
     group.add_argument("--dry-run", action="store_true", help="search and report, but write nothing")
 
 

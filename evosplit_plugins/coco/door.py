@@ -131,7 +131,8 @@ def evosplit_coco(
     report
         Also write the report as an HTML page there.
     overwrite
-        Replace files that exist. Inputs are never replaced.
+        Replace what an earlier run wrote into `output_dir`, all of it; never an input, nor a file that EvoSplit did
+        not write or that was changed since.
     dry_run
         Do everything but write.
     on_progress

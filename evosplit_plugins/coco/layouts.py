@@ -17,6 +17,7 @@ __all__ = [
     "LAYOUTS",
     "ImageFile",
     "Target",
+    "check_names",
     "find_images",
     "image_names",
     "image_place",
@@ -157,6 +158,14 @@ def image_place(target: Target, name: PurePosixPath) -> PurePosixPath:
     if target.images.name == "images" and name.parts[0] == "images" and len(name.parts) > 1:
         name = name.relative_to("images")
     return target.images / name
+
+
+def check_names(targets: Sequence[Target], names: Iterable[PurePosixPath]) -> None:
+    """Refuse an image that has the name of a file to be written beside it."""
+    known = {str(name).casefold() for name in names}  # some file systems do not tell Name from name
+    for target in targets:
+        if target.images in target.path.parents and str(target.path.relative_to(target.images)).casefold() in known:
+            raise EvoSplitError(f"an image would be in the place of the file {target.path}; rename it")
 
 
 def find_images(

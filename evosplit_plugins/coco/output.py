@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any, TypeAlias
@@ -15,25 +13,20 @@ import numpy as np
 import numpy.typing as npt
 
 from evosplit import EvoSplitError, Split
-from evosplit_plugins.coco.dataset import CocoData, Source
+from evosplit_plugins.coco.dataset import CocoData, Source, as_paths
 from evosplit_plugins.coco.layouts import (
     IMAGE_MODES,
     ImageFile,
     Target,
+    check_names,
     find_images,
     image_names,
     image_place,
     plan_targets,
 )
 from evosplit_plugins.coco.reading import OnProgress
-from evosplit_plugins.coco.writing import (
-    Staging,
-    annotation_bytes,
-    annotation_size,
-    check_places,
-    check_space,
-    place_image,
-)
+from evosplit_plugins.coco.writing import annotation_bytes, annotation_size
+from evosplit_plugins.staging import Plan, Staging, check_space
 
 __all__ = ["Outcome", "Output", "WriteOptions"]
 
@@ -131,20 +124,20 @@ class Output:
         self._lists = options.layout == "lists"
         self._links = options.images != "none"
         self._names = image_names(data) if self._lists or self._links else []
+        self._folders = [] if options.image_root is None else as_paths(options.image_root)
         self._report = None if options.report is None else Path(options.report)
         own = root / MANIFEST
-        keeps_manifest = manifest is not None and own.exists() and own.samefile(manifest)
-        self._files = [target.path for target in self.targets] + ([] if keeps_manifest else [MANIFEST])
+        self._keeps_manifest = manifest is not None and own.exists() and own.samefile(manifest)
+        self._files = [target.path for target in self.targets] + ([] if self._keeps_manifest else [MANIFEST])
 
     def check(self) -> None:
         """Refuse what can be refused before the search."""
-        self._check_places(self.root, self._files)
-        if self._report is not None:
-            if self._report.absolute() in [(self.root / place).absolute() for place in self._files]:
-                raise EvoSplitError(f"the report would be written over {self._report}; give it another name")
-            self._check_places(self._report.parent, [PurePosixPath(self._report.name)])
+        images: list[ImageFile] = []
         if self._links:
-            self._find_images([(self.targets[0], range(self.data.counts.n_samples))])
+            images = self._find_images([(self.targets[0], range(self.data.counts.n_samples))])
+            check_names(self.targets, self._names)
+        one_folder = len({target.images for target in self.targets}) == 1  # else the split decides where an image goes
+        self._plan(images if one_folder else []).check()
 
     def write(self, split: Split, extra: Mapping[str, Any], on_progress: OnProgress | None) -> Outcome:
         """Write everything, or nothing; `extra` is what the manifest says beside the split."""
@@ -156,7 +149,8 @@ class Output:
         if self._links:
             pairs = zip(self.targets, chosen, strict=True)
             images = self._find_images([(target, np.flatnonzero(mask).tolist()) for target, mask in pairs])
-        self._check_places(self.root, [*self._files, *(image.place for image in images)])
+        plan = self._plan(images)
+        plan.check()
         manifest = json.dumps(split.to_manifest(extra)).encode() if MANIFEST in self._files else b""
         n_bytes = 0 if self._lists else sum(annotation_size(self.data, mask) for mask in chosen)
         needed = len(manifest) + n_bytes // (4 if self.options.gzip else 1)  # packed at least that much
@@ -165,16 +159,12 @@ class Output:
         check_space(self.root, needed)
         if not self.options.dry_run:
             steps = _Steps(n_bytes, len(images), on_progress)
-            with _nothing_half_done(self.root), ExitStack() as stack:
-                staging = stack.enter_context(Staging(self.root))
+            with plan.stage() as staging:
                 self._stage(staging, chosen, images, manifest, steps)
-                stagings = [staging]
                 if self._report is not None:
-                    stagings.append(stack.enter_context(Staging(self._report.parent)))
-                    split.report().save_html(stagings[-1].path(PurePosixPath(self._report.name)))
-                for each in stagings:
-                    each.commit(overwrite=self.options.overwrite)
-                steps.done()
+                    split.report().save_html(staging.path(self._report))
+                staging.commit()
+            steps.done()
         written = [self.root / place for place in self._files]
         written += [] if self._report is None else [self._report]
         return Outcome(split, tuple(written), len(images), self.data.notes)
@@ -194,7 +184,7 @@ class Output:
                     write(piece)
                     steps.wrote(len(piece))
         for image in images:
-            place_image(self.options.images, image.source, staging.path(image.place))
+            staging.put(self.options.images, image.source, image.place)
             steps.placed()
         if manifest:
             with staging.open(MANIFEST) as write:
@@ -204,15 +194,20 @@ class Output:
         for row in np.flatnonzero(mask).tolist():
             yield f"./{image_place(target, self._names[row])}\n".encode()
 
-    def _check_places(self, root: Path, places: Sequence[PurePosixPath]) -> None:
-        check_places(root, places, overwrite=self.options.overwrite, inputs=self._inputs)
+    def _plan(self, images: Sequence[ImageFile]) -> Plan:
+        return Plan(
+            self.root,
+            writer="coco",
+            files=[*self._files, *(image.place for image in images)],
+            reports=[] if self._report is None else [self._report],
+            inputs=[*self._inputs, *(image.source for image in images)],
+            input_folders=self._folders,
+            keep=[MANIFEST] if self._keeps_manifest else [],
+            overwrite=self.options.overwrite,
+        )
 
     def _find_images(self, wanted: Sequence[tuple[Target, Sequence[int]]]) -> list[ImageFile]:
-        root = self.options.image_root
-        if root is None:
-            return []
-        folders = [root] if isinstance(root, (str, os.PathLike)) else list(root)
-        return find_images(self.data, self._names, wanted, [Path(folder) for folder in folders])
+        return find_images(self.data, self._names, wanted, self._folders)
 
 
 class _Steps:
@@ -243,22 +238,3 @@ class _Steps:
         if self._tell is not None and percent > self._told:
             self._told = percent
             self._tell(percent / 100, message)
-
-
-@contextmanager
-def _nothing_half_done(root: Path) -> Iterator[None]:
-    """Turn a failing disk into a sentence; what was there is untouched by then."""
-    try:
-        yield
-    except OSError as error:
-        remedies = {
-            errno.ENOSPC: "free some space or choose another disk",
-            errno.EDQUOT: "free some space or choose another disk",
-            errno.EXDEV: "the images are on another file system, so use --images symlink or copy",
-            errno.EACCES: "choose a directory that you may write to",
-            errno.EROFS: "choose a directory that you may write to",
-        }
-        remedy = remedies.get(error.errno or 0, "choose another output directory")
-        raise EvoSplitError(
-            f"cannot write to {root}: {error.strerror or error}; nothing was changed; {remedy}"
-        ) from error

@@ -1,34 +1,18 @@
-"""Writes the subsets: the bytes of each chosen element, made in a hidden folder and moved when complete."""
+"""The bytes of the subsets: everything around the lists as it was, and the chosen elements."""
 
 from __future__ import annotations
 
-import gzip
-import os
-import shutil
-import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from pathlib import Path, PurePosixPath
-from types import TracebackType
+from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from evosplit import EvoSplitError
 from evosplit_plugins.coco.dataset import CocoData
-from evosplit_plugins.coco.ids import first_few
 from evosplit_plugins.coco.places import Elements
 from evosplit_plugins.coco.reading import CocoFile
 
-__all__ = [
-    "Staging",
-    "annotation_bytes",
-    "annotation_size",
-    "check_places",
-    "check_space",
-    "place_image",
-]
+__all__ = ["annotation_bytes", "annotation_size"]
 
 Mask: TypeAlias = npt.NDArray[np.bool_]
 
@@ -116,155 +100,3 @@ def _blocks(
     for start in range(0, len(begins), _PIECES_AT_ONCE):
         some = slice(start, start + _PIECES_AT_ONCE)
         yield [source[begin:end] for begin, end in zip(begins[some], ends[some], strict=True)]
-
-
-def place_image(mode: str, source: Path, place: Path) -> None:
-    """Link or copy one image."""
-    if mode == "symlink":
-        place.symlink_to(source)
-    elif mode == "hardlink":
-        place.hardlink_to(source)
-    else:
-        shutil.copyfile(source, place)
-
-
-def check_places(root: Path, places: Iterable[PurePosixPath], *, overwrite: bool, inputs: Sequence[Path]) -> None:
-    """Refuse to write over an input, without `overwrite` over anything, or through a link below `root`."""
-    if root.exists() and not root.is_dir():
-        raise EvoSplitError(f"the output {root} is not a directory; choose another one")
-    clear: set[PurePosixPath] = {PurePosixPath(".")}
-    taken = []
-    for place in places:
-        for folder in reversed(place.parents):
-            if folder in clear:
-                continue
-            path = root / folder
-            if path.is_symlink():
-                raise EvoSplitError(f"{path} is a symbolic link, which is not followed; choose another one")
-            if path.exists() and not path.is_dir():
-                raise EvoSplitError(f"{path} is in the way: a folder of that name is needed; remove it")
-            clear.add(folder)
-        path = root / place
-        if not os.path.lexists(path):
-            continue
-        for given in inputs:
-            if path.exists() and path.samefile(given):
-                raise EvoSplitError(f"{path} is the input {given}; choose another output directory")
-        if path.is_dir() and not path.is_symlink():
-            raise EvoSplitError(f"{path} is a directory where a file would be written; remove it")
-        taken.append(str(path))
-    if taken and not overwrite:
-        exist = "exists" if len(taken) == 1 else "exist"
-        raise EvoSplitError(
-            f"{first_few(taken, len(taken))} already {exist}; "
-            "pass --overwrite (overwrite=True) or choose another output"
-        )
-
-
-def check_space(root: Path, needed: int) -> None:
-    """Refuse to start what the disk cannot hold."""
-    existing = next(folder for folder in (root, *root.absolute().parents) if folder.exists())
-    free = shutil.disk_usage(existing).free
-    if needed > free:
-        raise EvoSplitError(
-            f"the output needs {needed / 1e6:.0f} MB, but {root} has {free / 1e6:.0f} MB free; choose another disk"
-        )
-
-
-class Staging:
-    """A hidden folder in the output directory, where everything is made before it is moved to its place.
-
-    Used as a context manager. If anything fails or is interrupted, also in the middle of `commit`, the output
-    directory is left as it was.
-
-    Parameters
-    ----------
-    root
-        The output directory; it is made if it does not exist.
-    """
-
-    def __init__(self, root: Path) -> None:
-        self.root = root
-        self._made: list[Path] = []
-        self._moves: list[tuple[Path | None, Path]] = []
-
-    def __enter__(self) -> Staging:
-        absent = [folder for folder in (self.root, *self.root.parents) if not folder.exists()]
-        try:
-            for folder in reversed(absent):
-                self._made.append(folder)
-                folder.mkdir(exist_ok=True)
-            self._folder = Path(tempfile.mkdtemp(prefix=".evosplit-", dir=self.root))
-            self._new = self._folder / "new"
-            self._old = self._folder / "old"
-            self._new.mkdir()
-            self._old.mkdir()
-        except BaseException:
-            self._remove_made()
-            raise
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if kind is not None:
-            self._undo()
-        shutil.rmtree(self._folder, ignore_errors=True)
-        if kind is not None:
-            self._remove_made()
-
-    def path(self, place: PurePosixPath) -> Path:
-        """Return where to make what belongs at `place`."""
-        path = self._new / place
-        path.parent.mkdir(parents=True, exist_ok=True)
-        return path
-
-    @contextmanager
-    def open(self, place: PurePosixPath, *, packed: bool = False) -> Iterator[Callable[[bytes], object]]:
-        """Give the write function of a new file, which is on disk when the block ends.
-
-        With `packed` it is compressed, always to the same bytes.
-        """
-        with self.path(place).open("xb") as stream:
-            if packed:
-                with gzip.GzipFile("", "wb", compresslevel=6, fileobj=stream, mtime=0) as zipped:
-                    yield zipped.write
-            else:
-                yield stream.write
-            stream.flush()
-            os.fsync(stream.fileno())
-
-    def commit(self, *, overwrite: bool) -> None:
-        """Move everything to its place."""
-        self._move(self._new, self.root, overwrite)
-
-    def _move(self, source: Path, target: Path, overwrite: bool) -> None:
-        for entry in sorted(source.iterdir()):
-            place = target / entry.name
-            if entry.is_dir() and not entry.is_symlink() and place.is_dir() and not place.is_symlink():
-                self._move(entry, place, overwrite)
-                continue
-            # Each move is recorded before it happens, so that an interrupt between the two can be undone.
-            if os.path.lexists(place):
-                if not overwrite:
-                    raise EvoSplitError(f"{place} has appeared in the meantime; nothing was written")
-                old = self._old / str(len(self._moves))
-                self._moves.append((old, place))
-                place.rename(old)
-            self._moves.append((None, place))
-            entry.rename(place)
-
-    def _undo(self) -> None:
-        for old, place in reversed(self._moves):
-            if old is not None:
-                if os.path.lexists(old):
-                    old.rename(place)
-            elif place.is_dir() and not place.is_symlink():
-                shutil.rmtree(place)
-            else:
-                place.unlink(missing_ok=True)
-
-    def _remove_made(self) -> None:
-        for folder in reversed(self._made):
-            if folder.is_dir() and not any(folder.iterdir()):
-                folder.rmdir()

@@ -5,15 +5,14 @@ from __future__ import annotations
 import gzip
 import json
 import os
-from pathlib import Path
 
 import pytest
 from coco_files import captions, elements, instances, panoptic, tree, write
 
 from evosplit import EvoSplitError
 from evosplit_plugins import evosplit_coco
-from evosplit_plugins.coco import read_counts
-from evosplit_plugins.coco.writing import Staging, check_space
+from evosplit_plugins.coco import apply_split, read_counts
+from evosplit_plugins.staging import RECORD, check_space
 
 RATIOS = {"train": 0.6, "val": 0.2, "test": 0.2}
 QUICK = {"method": "random"}
@@ -172,7 +171,7 @@ def test_the_layouts(tmp_path):
     for layout, names in expected.items():
         evosplit_coco(path, tmp_path / layout, RATIOS, layout=layout, **QUICK)
         found = {name for name, content in tree(tmp_path / layout).items() if content != "folder"}
-        assert found == {*names, "split.json"}
+        assert found == {*names, "split.json", RECORD}
     lines = [line for name in RATIOS for line in (tmp_path / "lists" / f"{name}.txt").read_text().splitlines()]
     assert sorted(lines) == sorted(f"./images/{image['file_name']}" for image in instances()["images"])
 
@@ -309,18 +308,32 @@ def test_missing_images_are_counted_before_anything_is_written(tmp_path, picture
 
 
 def test_nothing_is_overwritten_unless_asked(tmp_path):
-    """An existing file stops everything; with `overwrite` it is replaced, and strangers stay."""
+    """An earlier output stops everything; with `overwrite` it is replaced, and strangers stay."""
+    path = write(tmp_path / "a.json", instances())
+    write(tmp_path / "out" / "notes.txt", "mine")
+    evosplit_coco(path, tmp_path / "out", RATIOS, **QUICK)
+    before = tree(tmp_path)
+    with pytest.raises(EvoSplitError, match=r"instances_test\.json and 1 more already exist; pass --overwrite"):
+        evosplit_coco(path, tmp_path / "out", RATIOS, seed=1, **QUICK)
+    assert tree(tmp_path) == before
+    evosplit_coco(path, tmp_path / "out", RATIOS, overwrite=True, seed=1, **QUICK)
+    after = tree(tmp_path)
+    assert after.keys() == before.keys()
+    changed = {place for place in after if after[place] != before[place]}
+    assert changed == {f"out/{place}" for place in (RECORD, "split.json")} | {
+        f"out/annotations/instances_{name}.json" for name in RATIOS
+    }
+
+
+def test_what_evosplit_did_not_write_is_never_replaced(tmp_path):
+    """A file that no earlier run wrote is refused, `overwrite` or not."""
     path = write(tmp_path / "a.json", instances())
     write(tmp_path / "out" / "annotations" / "instances_val.json", "precious")
-    write(tmp_path / "out" / "notes.txt", "mine")
     before = tree(tmp_path)
-    with pytest.raises(EvoSplitError, match=r"instances_val\.json already exists; pass --overwrite"):
-        evosplit_coco(path, tmp_path / "out", RATIOS, **QUICK)
-    assert tree(tmp_path) == before
-    evosplit_coco(path, tmp_path / "out", RATIOS, overwrite=True, **QUICK)
-    assert (tmp_path / "out" / "annotations" / "instances_val.json").read_text() != "precious"
-    assert (tmp_path / "out" / "notes.txt").read_text() == "mine"
-    assert not list((tmp_path / "out").glob(".*"))
+    for overwrite in (False, True):
+        with pytest.raises(EvoSplitError, match=r"instances_val\.json exists, but was not written by EvoSplit"):
+            evosplit_coco(path, tmp_path / "out", RATIOS, overwrite=overwrite, **QUICK)
+        assert tree(tmp_path) == before
 
 
 @pytest.mark.parametrize("link", ["same", "hard", "soft"])
@@ -334,7 +347,7 @@ def test_an_input_is_never_overwritten(tmp_path, link):
     elif link == "soft":
         target.symlink_to(path)
     before = tree(tmp_path)
-    with pytest.raises(EvoSplitError, match="is the input"):
+    with pytest.raises(EvoSplitError, match=r"is (linked to )?the input .*\.json; choose another output"):
         evosplit_coco(path, tmp_path / "out", RATIOS, overwrite=True, **QUICK)
     assert tree(tmp_path) == before
 
@@ -360,14 +373,92 @@ def test_links_in_the_way_are_not_followed(tmp_path, pictures, layout, folder):
     assert tree(tmp_path / "elsewhere") == {}
 
 
-def test_a_link_at_the_place_of_a_file_is_replaced_not_followed(tmp_path):
-    """With `overwrite` a symbolic link is replaced by the file; what it pointed to is untouched."""
+@pytest.mark.parametrize("mode", ["symlink", "hardlink", "copy"])
+@pytest.mark.parametrize(("layout", "folder"), [("lists", "images"), ("coco", "train"), ("roboflow", "train")])
+def test_pictures_are_never_replaced_by_themselves(tmp_path, mode, layout, folder):
+    """An output around the pictures of the input is refused, `overwrite` or not, splitting as well as replaying."""
+    path = write(tmp_path / "data" / "a.json", instances())
+    for image in instances()["images"]:
+        write(tmp_path / "data" / folder / image["file_name"], f"picture {image['id']}")
+    split = evosplit_coco(path, tmp_path / "elsewhere", RATIOS, **QUICK)
+    before = tree(tmp_path)
+    how = {"layout": layout, "images": mode, "image_root": tmp_path / "data" / folder}
+    for overwrite in (False, True):
+        with pytest.raises(EvoSplitError, match=r"\.jpg is the input .*\.jpg; choose another output"):
+            evosplit_coco(path, tmp_path / "data", RATIOS, **how, overwrite=overwrite, **QUICK)
+        with pytest.raises(EvoSplitError, match=r"\.jpg is the input .*\.jpg; choose another output"):
+            apply_split(path, split, tmp_path / "data", **how, overwrite=overwrite)
+    assert tree(tmp_path) == before
+
+
+@pytest.mark.parametrize("mode", ["symlink", "hardlink", "copy"])
+@pytest.mark.parametrize("layout", ["coco", "roboflow", "lists"])
+def test_overwriting_leaves_no_picture_of_the_earlier_split(tmp_path, pictures, layout, mode):
+    """After a second split each picture is there once, in its new subset; a third one takes them all away."""
+    path = write(tmp_path / "a.json", instances())
+    how = {"layout": layout, "images": mode, "image_root": pictures, "overwrite": True}
+    evosplit_coco(path, tmp_path / "out", RATIOS, **how, seed=0, **QUICK)
+    evosplit_coco(path, tmp_path / "out", RATIOS, **how, seed=1, **QUICK)
+    evosplit_coco(path, tmp_path / "fresh", RATIOS, **how, seed=1, **QUICK)
+    found, fresh = tree(tmp_path / "out"), tree(tmp_path / "fresh")
+    del found[RECORD], fresh[RECORD]
+    assert found == fresh
+    evosplit_coco(path, tmp_path / "out", RATIOS, layout=layout, overwrite=True, **QUICK)
+    assert not list((tmp_path / "out").rglob("*.jpg"))
+    assert len(list(pictures.iterdir())) == 30
+
+
+def test_captions_join_a_split_and_are_replaced_alone(tmp_path):
+    """Replaying into the split's own directory adds to it; once more, only what it added is replaced."""
+    path = write(tmp_path / "a.json", instances())
+    out, others = tmp_path / "out", write(tmp_path / "c.json", captions())
+    evosplit_coco(path, out, RATIOS, **QUICK)
+    apply_split(others, out / "split.json", out)
+    before = tree(out)
+    with pytest.raises(EvoSplitError, match=r"captions_train\.json.* already exist"):
+        apply_split(others, out / "split.json", out)
+    apply_split(others, out / "split.json", out, overwrite=True)
+    apply_split(path, out / "split.json", out, overwrite=True)
+    after = tree(out)
+    assert {**before, RECORD: b""} == {**after, RECORD: b""}
+    evosplit_coco(path, out, RATIOS, overwrite=True, seed=1, **QUICK)
+    assert not list(out.rglob("captions_*"))
+
+
+def test_a_split_is_not_written_over_the_split_it_reads(tmp_path, pictures):
+    """An output of an earlier run that is now an input is neither replaced nor removed."""
+    path, out = write(tmp_path / "a.json", instances()), tmp_path / "out"
+    evosplit_coco(path, out, RATIOS, images="copy", image_root=pictures, layout="lists", **QUICK)
+    before = tree(tmp_path)
+    (tmp_path / "link").symlink_to(out / "images")
+    for root in (out / "images", tmp_path / "link"):
+        with pytest.raises(EvoSplitError, match=r"jpg is the input .*jpg; choose another output"):
+            evosplit_coco(path, out, RATIOS, images="copy", image_root=root, overwrite=True, **QUICK)
+    (tmp_path / "link").unlink()
+    assert tree(tmp_path) == before
+
+
+@pytest.mark.parametrize("name", ["_annotations.coco.json", "_Annotations.COCO.json"])
+def test_an_image_with_the_name_of_a_file_is_refused(tmp_path, pictures, name):
+    """An image that would become the annotation file is refused before the search."""
+    path = write(tmp_path / "a.json", changed(images={2: {"file_name": name}}))
+    write(pictures / name, "picture")
+    before = tree(tmp_path)
+    with pytest.raises(EvoSplitError, match=r"in the place of the file train/_annotations\.coco\.json; rename it"):
+        evosplit_coco(path, tmp_path / "out", RATIOS, layout="roboflow", images="copy", image_root=pictures, **QUICK)
+    assert tree(tmp_path) == before
+
+
+def test_a_link_at_the_place_of_a_file_is_refused(tmp_path):
+    """A symbolic link where a file belongs is the user's: neither it nor what it points to is touched."""
     write(tmp_path / "precious.txt", "precious")
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "split.json").symlink_to(tmp_path / "precious.txt")
-    evosplit_coco(write(tmp_path / "a.json", instances()), tmp_path / "out", RATIOS, overwrite=True, **QUICK)
-    assert (tmp_path / "precious.txt").read_text() == "precious"
-    assert not (tmp_path / "out" / "split.json").is_symlink()
+    path = write(tmp_path / "a.json", instances())
+    before = tree(tmp_path)
+    with pytest.raises(EvoSplitError, match=r"split\.json exists, but was not written by EvoSplit"):
+        evosplit_coco(path, tmp_path / "out", RATIOS, overwrite=True, **QUICK)
+    assert tree(tmp_path) == before
 
 
 def test_an_output_that_is_no_directory_is_refused(tmp_path):
@@ -389,7 +480,7 @@ def test_an_interrupt_while_writing_leaves_everything_as_it_was(tmp_path, pictur
     """Whenever it comes between the first byte and the last image, an interrupt leaves no trace."""
     path = write(tmp_path / "a.json", instances())
     if existing:
-        write(tmp_path / "out" / "split.json", "old")
+        evosplit_coco(path, tmp_path / "out", RATIOS, seed=1, **QUICK)
     before = tree(tmp_path)
     steps = 0
     while True:
@@ -420,39 +511,6 @@ def test_an_interrupt_while_writing_leaves_everything_as_it_was(tmp_path, pictur
             break
     assert steps > 21
     assert json.loads((tmp_path / "out" / "split.json").read_text())["names"] == list(RATIOS)
-
-
-def test_an_interrupt_after_everything_was_moved_takes_it_back(tmp_path):
-    """Even when all files are in place, a failure before the end restores what they replaced."""
-    path = write(tmp_path / "a.json", instances())
-    write(tmp_path / "out" / "split.json", "old")
-    write(tmp_path / "out" / "annotations" / "instances_val.json", "old too")
-    before = tree(tmp_path)
-
-    def interrupt(done, message):
-        if message == "Written":
-            assert tree(tmp_path) != before
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        evosplit_coco(path, tmp_path / "out", RATIOS, overwrite=True, on_progress=interrupt, **QUICK)
-    assert tree(tmp_path) == before
-
-
-def test_staging_undoes_a_move_that_fails_half_way(tmp_path):
-    """When something appears in the way while moving, what was moved already is taken back."""
-    write(tmp_path / "out" / "m", "old")
-    before = tree(tmp_path)
-
-    def move():
-        with Staging(tmp_path / "out") as staging:
-            for name in ("a", "m", "z"):
-                write(staging.path(Path(name)), "new")
-            staging.commit(overwrite=False)
-
-    with pytest.raises(EvoSplitError, match="m has appeared in the meantime"):
-        move()
-    assert tree(tmp_path) == before
 
 
 def test_a_directory_that_cannot_be_written_is_refused(tmp_path):

@@ -11,6 +11,7 @@ import hashlib
 import html
 import json
 import math
+import re
 from collections.abc import Iterable, Sequence
 from functools import cache
 from importlib.resources import files
@@ -24,13 +25,36 @@ if TYPE_CHECKING:
     from evosplit.effects import ConstraintEffects
     from evosplit.report import MeasureRow, SplitReport
 
-__all__ = ["report_page"]
+__all__ = ["is_report_page", "report_page"]
 
+_BEFORE_SEAL = '<meta charset="utf-8">\n'
+_SEAL = re.compile(r'<meta name="evosplit-seal" content="[0-9a-f]{64}">\n')
 _DIGITS = 5  # significant ones, in the numbers for charts
 
 
 def report_page(report: SplitReport) -> str:
-    """Return the page of a report."""
+    """Return the page of a report, with a seal by which it is known again."""
+    page = _page(report)
+    return page.replace(_BEFORE_SEAL, f"{_BEFORE_SEAL}{_seal(page)}", 1)
+
+
+def is_report_page(text: str) -> bool:
+    """Tell whether a text is a page that `report_page` made, unchanged.
+
+    Examples
+    --------
+    >>> is_report_page("<!doctype html><title>EvoSplit report</title>")
+    False
+    """
+    found = _SEAL.search(text)
+    return found is not None and found[0] == _seal(text.replace(found[0], "", 1))
+
+
+def _seal(page: str) -> str:
+    return f'<meta name="evosplit-seal" content="{hashlib.sha256(page.encode(errors="replace")).hexdigest()}">\n'
+
+
+def _page(report: SplitReport) -> str:
     sections = [
         ("summary", "In short", _summary(report)),
         ("sizes", "Sizes", _sizes(report)),

@@ -1,0 +1,462 @@
+"""The writer: inputs are never touched, strangers never replaced, an output is the old one or the new one, whole."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import itertools
+import json
+import os
+import tempfile
+from functools import cache
+from pathlib import Path, PurePosixPath
+
+import numpy as np
+import pytest
+from coco_files import tree, write
+from hypothesis import HealthCheck, event, given, settings
+from hypothesis import strategies as st
+from killing import run_killed
+
+from evosplit import EvoSplitError, LabelCounts, Split, split
+from evosplit.html import report_page
+from evosplit_plugins import staging
+from evosplit_plugins.coco import apply_split
+from evosplit_plugins.staging import RECORD, Plan
+
+NAMES = ("train", "val", "test")
+FOLDERS = {
+    "coco": dict(zip(NAMES, NAMES, strict=True)),
+    "roboflow": {"train": "train", "val": "valid", "test": "test"},
+    "lists": dict.fromkeys(NAMES, "images"),
+}
+
+
+@pytest.fixture(autouse=True, scope="module")
+def unsynced():
+    """Leave out what only a failing machine could tell: a killed process loses nothing that it has written."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda handle: None)
+        yield
+
+
+def files(folder):
+    """Return what `tree` does, without folders; of the record only which files it lists."""
+    found = {place: content for place, content in tree(folder).items() if content != "folder"}
+    for place in found:
+        if place.endswith(RECORD):
+            found[place] = sorted(name for run in json.loads(found[place])["runs"] for name in run["files"])
+    return found
+
+
+# A data set and the places where its split may be written
+
+
+def annotations(names):
+    """Make a COCO file of images with these names."""
+    return {
+        "images": [{"id": number, "file_name": name} for number, name in enumerate(names)],
+        "annotations": [{"id": n, "image_id": n, "category_id": 1 + n % 2} for n in range(len(names))],
+        "categories": [{"id": 1, "name": "cat"}, {"id": 2, "name": "dog"}],
+    }
+
+
+def divided(n_images, seed):
+    """Divide that many images at random."""
+    assignment = np.random.default_rng(seed).permutation(np.arange(n_images) % len(NAMES))
+    sizes = tuple(int(size) for size in np.bincount(assignment, minlength=len(NAMES)))
+    return Split(names=NAMES, assignment=assignment, sample_ids=np.arange(n_images), target_sizes=sizes)
+
+
+def build(base, names, place):
+    """Make the data set, a stranger's files, and what is special about the place; returns output and image folder."""
+    write(base / "data" / "instances.json", annotations(names))
+    for number, name in enumerate(names):
+        write(base / "data" / "images" / name, f"picture {number}")
+    write(base / "out" / "notes.txt", "mine")
+    write(base / "data" / "notes.txt", "mine too")
+    images = base / "data" / "images"
+    if place == "link":
+        (base / "link").symlink_to(base / "data")
+        return base / "link", images
+    if place == "link to the images":
+        (base / "link").symlink_to(images)
+        return base / "link", images
+    if place == "links inside":
+        for folder in ("train", "images"):
+            (base / "out" / folder).symlink_to(images)
+        return base / "out", images
+    if place == "images by a link":
+        (base / "link").symlink_to(images)
+        return base / "data", base / "link"
+    if place == "linked files":
+        for folder in ("train", "images"):
+            for name in names:
+                (base / "out" / folder / name).parent.mkdir(parents=True, exist_ok=True)
+                (base / "out" / folder / name).hardlink_to(images / name)
+        return base / "out", images
+    return {
+        "beside": base / "out",
+        "around": base / "data",
+        "the images": images,
+        "inside": images / "deeper",
+    }[place], images
+
+
+def expected(layout, mode, names, made):
+    """Name what an output holds, slowly and obviously."""
+    found = {RECORD, "split.json"}
+    for subset in NAMES:
+        folder = FOLDERS[layout][subset]
+        found.add(
+            {
+                "coco": f"annotations/instances_{subset}.json",
+                "roboflow": f"{folder}/_annotations.coco.json",
+                "lists": f"{subset}.txt",
+            }[layout]
+        )
+        if mode != "none":
+            found |= {f"{folder}/{names[row]}".replace("images/images/", "images/") for row in made.indices(subset)}
+    return found
+
+
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    layouts=st.tuples(*[st.sampled_from(sorted(FOLDERS))] * 2),
+    modes=st.tuples(*[st.sampled_from(["none", "symlink", "hardlink", "copy"])] * 2),
+    overwrite=st.tuples(st.booleans(), st.booleans()),
+    place=st.sampled_from(
+        [
+            "beside",
+            "around",
+            "the images",
+            "inside",
+            "link",
+            "link to the images",
+            "links inside",
+            "images by a link",
+            "linked files",
+        ]
+    ),
+    names=st.sampled_from(
+        [
+            ["a.jpg", "b.jpg", "c.jpg", "d.jpg", "e.jpg", "f.jpg"],
+            ["a.jpg", "A.jpg", "deep/a.jpg", "deep/er/b.jpg", "train/c.jpg"],
+            ["a.jpg", "b.jpg", "c.jpg", "_annotations.coco.json"],
+            ["split.json", "instances_train.json", "images/x.jpg", "train.txt"],
+        ]
+    ),
+    killed=st.tuples(*[st.none() | st.integers(0, 60)] * 2),
+)
+def test_inputs_stay_and_outputs_are_whole(layouts, modes, overwrite, place, names, killed):
+    """Whatever is asked for, and killed when, no file that was there changes; the output is the old or the new one."""
+    with tempfile.TemporaryDirectory() as folder:
+        base = Path(folder).resolve()
+        out, images = build(base, names, place)
+        precious = files(base)
+        for turn in (0, 1):
+            before = files(base)
+            layout, mode = layouts[turn], modes[turn]
+            made = divided(len(names), seed=turn)
+
+            def work(layout=layout, mode=mode, made=made, turn=turn, dry_run=False):
+                apply_split(
+                    base / "data" / "instances.json",
+                    made,
+                    out,
+                    layout=layout,
+                    images=mode,
+                    image_root=None if mode == "none" else images,
+                    overwrite=overwrite[turn],
+                    dry_run=dry_run,
+                )
+
+            refused = None
+            if killed[turn] is not None:
+                run_killed(work, killed[turn])
+                try:
+                    work(dry_run=True)
+                except EvoSplitError as error:
+                    refused = str(error)
+            else:
+                try:
+                    work()
+                except EvoSplitError as error:
+                    refused = str(error)
+            after = files(base)
+            assert not [path for path in after if ".evosplit-" in path]
+            assert {path: after.get(path) for path in precious} == precious
+            new = {path for path in after if path not in precious}
+            whole = {
+                (out.resolve() / path).relative_to(base).as_posix() for path in expected(layout, mode, names, made)
+            }
+            event("the old one" if after == before else "the new one")
+            if after != before:
+                assert new == whole
+            elif killed[turn] is None:
+                assert refused is not None
+
+
+# Every single point at which a process may be killed
+
+
+@cache
+def made_with(seed):
+    """Make a split and the page of its report."""
+    made = split(LabelCounts([[1], [0], [1], [0]]), {"train": 2, "val": 2}, method="random", seed=seed)
+    return made, report_page(made.report())
+
+
+def fill(base, seed, *, overwrite=True, more=()):
+    """Write an output of several files, with a manifest and a page that lie elsewhere."""
+    manifest, page = base / "split.json", base / "reports" / "page.html"
+    names = [PurePosixPath(name) for name in ("a", f"only{seed}/b", "deep/er/c", *more)]
+    links = {mode: PurePosixPath(f"pictures{seed}", mode) for mode in ("symlink", "hardlink", "copy")}
+    plan = Plan(
+        base / "out",
+        writer="test",
+        files=[*names, *links.values()],
+        manifests=[manifest],
+        reports=[page],
+        inputs=[base / "source"],
+        overwrite=overwrite,
+    )
+    made, text = made_with(seed)
+    with plan.stage() as stage:
+        for name in names:
+            with stage.open(name) as writes:
+                writes(f"{name} {seed}".encode())
+        for mode, place in links.items():
+            stage.put(mode, base / "source", place)
+        made.save(stage.path(manifest))
+        stage.path(page).write_text(text)
+        stage.commit()
+
+
+@pytest.mark.parametrize("existing", [False, True])
+def test_killed_at_any_point_the_next_run_puts_all_in_order(tmp_path, existing):
+    """All files of a plan, in three folders, are the old ones or the new ones, wherever the process was killed."""
+    write(tmp_path / "source", "picture")
+    write(tmp_path / "out" / "notes", "mine")
+    made, page = made_with(1)
+    outcomes = []
+    if existing:
+        fill(tmp_path, seed=0)
+    old = files(tmp_path)
+    for at in range(1000):
+        ended = run_killed(lambda: fill(tmp_path, seed=1), at)
+        Plan(tmp_path / "out", reports=[tmp_path / "reports" / "x"], manifests=[tmp_path / "x"]).check()
+        now = files(tmp_path)
+        outcomes.append("old" if now == old else "new")
+        if now != old:
+            assert now.keys() == ({*old} - {place for place in old if "0/" in place}) | {
+                "split.json",
+                "reports/page.html",
+                *(f"out/{name}" for name in (RECORD, "a", "only1/b", "deep/er/c")),
+                *(f"out/pictures1/{mode}" for mode in ("symlink", "hardlink", "copy")),
+            }
+            assert (now["out/a"], now["out/notes"], now["source"]) == (b"a 1", b"mine", b"picture")
+            assert json.loads(now["split.json"]) == made.to_manifest()
+            assert now["reports/page.html"] == page.encode()
+            assert not (tmp_path / "out" / "only0").exists()
+            if existing:
+                fill(tmp_path, seed=0)
+            else:
+                remove(tmp_path, old)
+        if ended:
+            break
+    assert outcomes == sorted(outcomes, reverse=True)
+    assert outcomes.count("old") > 30
+    assert outcomes.count("new") > 5
+
+
+def remove(base, kept):
+    """Remove every file but some, and the folders that are empty then."""
+    for path in sorted(base.rglob("*"), reverse=True):
+        if path.is_dir() and not path.is_symlink():
+            with contextlib.suppress(OSError):
+                path.rmdir()
+        elif path.relative_to(base).as_posix() not in kept:
+            path.unlink()
+
+
+def test_a_killed_recovery_is_recovered_from(tmp_path):
+    """Killed while it puts things in order, the next run does it."""
+    write(tmp_path / "source", "picture")
+    fill(tmp_path, seed=0)
+    old = files(tmp_path)
+    made_with(1)
+    recover = Plan(tmp_path / "out").check
+    points = 0
+    for at in range(0, 200, 3):
+        if run_killed(lambda: fill(tmp_path, seed=1), at):
+            break
+        for again in itertools.count():
+            if run_killed(recover, again):
+                break
+        recover()
+        if files(tmp_path) != old:
+            assert files(tmp_path)["out/a"] == b"a 1"
+            fill(tmp_path, seed=0)
+        points += again
+    assert points > 50
+
+
+def test_a_failure_while_moving_takes_everything_back(tmp_path, monkeypatch):
+    """When a move fails, those before it are undone, and nothing is left behind."""
+    write(tmp_path / "source", "picture")
+    fill(tmp_path, seed=0)
+    old = files(tmp_path)
+    rename = Path.rename
+    for last in range(18):
+        left = [last]
+
+        def fail(path, target, left=left):
+            left[0] -= 1
+            if left[0] == -1:
+                raise OSError(errno.EIO, "Input/output error")
+            return rename(path, target)
+
+        monkeypatch.setattr(Path, "rename", fail)
+        with pytest.raises(EvoSplitError, match="Input/output error; nothing was changed"):
+            fill(tmp_path, seed=1)
+        assert files(tmp_path) == old
+    monkeypatch.undo()
+    fill(tmp_path, seed=1)
+
+
+# What is replaced, and what is not
+
+
+def test_an_earlier_output_is_replaced_whole(tmp_path):
+    """Nothing of the earlier run is left, its folders neither; other files and another writer's output stay."""
+    write(tmp_path / "source", "picture")
+    write(tmp_path / "out" / "only0" / "notes", "mine")
+    with Plan(tmp_path / "out", writer="other", files=[PurePosixPath("theirs/x")]).stage() as stage:
+        stage.path(PurePosixPath("theirs/x")).write_text("theirs")
+        stage.commit()
+    fill(tmp_path, seed=0, more=["gone/d"])
+    assert (tmp_path / "out" / "gone" / "d").exists()
+    fill(tmp_path, seed=1)
+    found = tree(tmp_path / "out")
+    assert {place for place in found if "0" in place or "gone" in place} == {"only0", "only0/notes"}
+    assert found["theirs/x"] == b"theirs"
+    assert "pictures1/copy" in found
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda out, source: (out / "a").write_text("mine now"), "a was changed since EvoSplit wrote it"),
+        (lambda out, source: os.utime(out / "a", ns=(1, 1)), "a was changed since EvoSplit wrote it"),
+        (lambda out, source: source.unlink(), "copy is a copy of .*source, which is gone or has changed"),
+        (lambda out, source: relinked(out / "pictures0" / "symlink", out), "was put in place of a link of EvoSplit"),
+        (lambda out, source: relinked(out / "a", out), "a was put in place of a file of EvoSplit"),
+        (lambda out, source: replaced(out / "pictures0" / "hardlink"), "hardlink is the last link to its picture"),
+        (lambda out, source: write(out / RECORD, '{"format": "x", "runs": []}'), "does not say what EvoSplit wrote"),
+        (lambda out, source: recorded(out, "../source"), r"does not say what EvoSplit wrote there \(it names '../so"),
+        (lambda out, source: recorded(out, str(source)), "does not say what EvoSplit wrote there"),
+    ],
+    ids=["content", "time", "source gone", "link", "link for a file", "last link", "record", "above", "absolute"],
+)
+def test_what_changed_since_is_not_taken_away(tmp_path, change, message):
+    """A file of the earlier run that is the user's by now stops everything."""
+    source = write(tmp_path / "source", "picture")
+    fill(tmp_path, seed=0)
+    change(tmp_path / "out", source)
+    before = files(tmp_path)
+    with pytest.raises(EvoSplitError, match=message):
+        fill(tmp_path, seed=1)
+    assert files(tmp_path) == before
+
+
+def relinked(path, target):
+    """Put a link in place of something."""
+    path.unlink()
+    path.symlink_to(target)
+
+
+def replaced(path):
+    """Put a file in place of something."""
+    path.unlink()
+    path.write_text("mine")
+
+
+def recorded(out, place):
+    """Add a file to the record."""
+    record = json.loads((out / RECORD).read_text())
+    record["runs"][0]["files"][place] = {"size": 7, "mtime_ns": (out / place).stat().st_mtime_ns}
+    write(out / RECORD, record)
+
+
+def test_single_files_are_replaced_by_their_like_only(tmp_path):
+    """A report replaces a report and a manifest a manifest, unchanged ones; whatever else is there stays."""
+    made, page = made_with(0)
+    report, manifest = tmp_path / "page.html", tmp_path / "split.json"
+    report.write_text(page)
+    made.save(manifest)
+    Plan(None, reports=[report], manifests=[manifest]).check()
+    for plan in (Plan(None, reports=[manifest]), Plan(None, manifests=[report])):
+        with pytest.raises(EvoSplitError, match="exists, but was not written by EvoSplit, or was changed since"):
+            plan.check()
+    report.write_text(page.replace("EvoSplit", "My"))
+    manifest.write_text(manifest.read_text().replace('"ids": [0', '"ids": [7'))
+    for plan in (Plan(None, reports=[report]), Plan(None, manifests=[manifest])):
+        with pytest.raises(EvoSplitError, match="or was changed since"):
+            plan.check()
+    with pytest.raises(EvoSplitError, match=r"page\.html is the input .*page\.html; choose another output"):
+        Plan(None, reports=[report], inputs=[tmp_path / "." / "page.html"]).check()
+
+
+@pytest.mark.parametrize("names", [("x", "x"), ("x", "x/y"), ("x/y", RECORD), ("Straße", "STRASSE"), ("é", "e\u0301")])
+def test_two_outputs_are_never_one_file(tmp_path, monkeypatch, names):
+    """Neither by name, nor as file and folder, nor where the file system does not tell their names apart."""
+    places = [PurePosixPath(name) for name in names]
+    if names[0].isalpha() and names[0] != names[1] and names[0] != "x":
+        Plan(tmp_path / "out", files=places).check()
+    elif names[1] == RECORD:
+        places.append(PurePosixPath(RECORD))
+    monkeypatch.setattr(staging, "ignores_case", lambda folder: True)
+    with pytest.raises(EvoSplitError, match=r"would be (the same|a) file.*; give one of them another name"):
+        Plan(tmp_path / "out", files=places).check()
+
+
+def test_the_case_of_names_is_told_from_the_file_system(tmp_path):
+    """Whether Name is name is looked up, also for a folder that does not exist yet."""
+    (tmp_path / "probe").mkdir()
+    told = staging.ignores_case(tmp_path / "probe" / "not" / "yet")
+    assert told == (tmp_path / "PROBE").exists()
+
+
+def test_two_runs_do_not_write_at_once(tmp_path):
+    """While a run writes into a directory, another is refused and leaves it alone."""
+    plan = Plan(tmp_path / "out", writer="test", files=[PurePosixPath("a")])
+    with plan.stage() as stage:
+        with pytest.raises(EvoSplitError, match="another run is writing to"):
+            plan.check()
+        stage.path(PurePosixPath("a")).write_text("a")
+        stage.commit()
+    assert set(tree(tmp_path / "out")) == {"a", RECORD}
+
+
+def test_folders_of_others_are_let_be(tmp_path):
+    """A folder that merely looks like one of ours is neither emptied nor removed."""
+    write(tmp_path / ".evosplit-file-00000000" / "thesis", "years of work")
+    write(tmp_path / ".evosplit-notes" / "new", "mine")
+    before = tree(tmp_path)
+    Plan(tmp_path, files=[PurePosixPath("a")]).check()
+    assert tree(tmp_path) == before
+
+
+def test_what_appears_meanwhile_stays(tmp_path):
+    """A file that turns up between the check and the move is not replaced."""
+    write(tmp_path / "source", "picture")
+    fill(tmp_path, seed=0)
+    plan = Plan(tmp_path / "out", writer="test", files=[PurePosixPath("new")], overwrite=True)
+    with plan.stage() as stage:
+        stage.path(PurePosixPath("new")).write_text("ours")
+        write(tmp_path / "out" / "new", "theirs")
+        with pytest.raises(EvoSplitError, match="new exists, but was not written by EvoSplit"):
+            stage.commit()
+    assert (tmp_path / "out" / "new").read_text() == "theirs"
+    assert (tmp_path / "out" / "a").read_text() == "a 0"
