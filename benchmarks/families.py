@@ -439,7 +439,7 @@ def summary(rows: list[Row], effort: str) -> str:
     apart = [row for row in free if row.problem.forced]
     seconds, times = BOUND[effort]
     in_time = [row for row in rows if row.in_time]
-    load = max((row.cpu / row.bound for row in rows if row.cpu is not None), default=0.0)
+    load = max((OUR_SECONDS if row.cpu is None else row.cpu) / row.bound for row in rows)
     lines = [["CPU", f"≤ {seconds:g} s + {times:g} ×", f"{len(in_time)} of {len(rows)}", f"{load:.2f} of the bound"]]
     for title, part in (("all", free), ("cover forces no label", plain), ("cover forces labels: without it", apart)):
         judged = [row.verdict for row in part if row.verdict is not None and row.verdict.ratios]
