@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -21,6 +20,7 @@ from evosplit import EvoSplitError, MissingExtraError
 from evosplit_plugins import _demo_things as things
 from evosplit_plugins._demo_things import Part, Point, Rng
 from evosplit_plugins._demo_worlds import HABITS, HEIGHT, SKY, WIDTH, WORLDS, Canvas, Guest
+from evosplit_plugins.staging import Plan
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -235,7 +235,7 @@ def draw_demo(
     seed
         The same seed draws the same pictures.
     overwrite
-        Replace files of an earlier run; files with other names stay.
+        Replace what an earlier run drew there; other files stay.
     on_progress
         Called with the share done and a message.
 
@@ -247,7 +247,7 @@ def draw_demo(
     Raises
     ------
     EvoSplitError
-        If files would be replaced without `overwrite`, `output_dir` is a file, `n_images` is not positive,
+        If files are in the way, `output_dir` is a file, `n_images` is not positive,
         `seed` is negative, or Pillow is missing.
 
     Examples
@@ -256,7 +256,7 @@ def draw_demo(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     demo = draw_demo(folder, n_images=4)
     ...     sorted(path.name for path in demo.root.iterdir()), len(list(demo.images.iterdir()))
-    (['images', 'instances.json'], 4)
+    (['.evosplit.json', 'images', 'instances.json'], 4)
     """
     try:
         import PIL  # noqa: F401
@@ -272,24 +272,15 @@ def draw_demo(
     demo = DemoSet(root, root / "images", root / "instances.json", n_images, 0)
     shots = _plan(n_images, seed)
     names = [f"{shot.clip}-{shot.frame}.jpg" for shot in shots]
-    in_the_way = [
-        path for path in (demo.annotations, *(demo.images / name for name in names)) if path.exists()
-    ]
-    if in_the_way and not overwrite:
-        raise EvoSplitError(
-            f"{in_the_way[0]} exists already; choose another directory, "
-            "or replace it with overwrite=True (--overwrite)"
-        )
-    root.mkdir(parents=True, exist_ok=True)
-    # Nothing appears under its final name before everything is drawn.
-    with tempfile.TemporaryDirectory(prefix=".partial-", dir=root) as folder:
-        content = _draw(shots, names, Path(folder), on_progress or (lambda done, message: None))
+    pictures = [PurePosixPath("images", name) for name in names]
+    annotations = PurePosixPath(demo.annotations.name)
+    plan = Plan(root, writer="demo", files=[annotations, *pictures], overwrite=overwrite)
+    with plan.stage() as stage:
+        folder = stage.path(pictures[0]).parent
+        content = _draw(shots, names, folder, on_progress or (lambda done, message: None))
         content["info"]["seed"] = seed
-        (Path(folder) / demo.annotations.name).write_text(json.dumps(content), encoding="utf-8")
-        demo.images.mkdir(exist_ok=True)
-        for name in names:
-            (Path(folder) / name).replace(demo.images / name)
-        (Path(folder) / demo.annotations.name).replace(demo.annotations)
+        stage.path(annotations).write_text(json.dumps(content), encoding="utf-8")
+        stage.commit()
     return replace(demo, n_annotations=len(content["annotations"]))
 
 

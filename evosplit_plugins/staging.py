@@ -31,7 +31,6 @@ from types import ModuleType, TracebackType
 from typing import Any
 
 from evosplit import EvoSplitError, Split
-from evosplit.html import is_report_page
 
 fcntl: ModuleType | None
 try:
@@ -39,7 +38,7 @@ try:
 except ImportError:  # Windows, where a run cannot tell whether another one is alive
     fcntl = None
 
-__all__ = ["RECORD", "Plan", "Staging", "check_space"]
+__all__ = ["RECORD", "Plan", "Run", "Staging", "check_space", "read_record", "settle"]
 
 RECORD = ".evosplit.json"
 _FORMAT, _VERSION = "evosplit-output", 1
@@ -136,7 +135,7 @@ class Plan:
         for folder in self.folders:
             if folder.exists() and not folder.is_dir():
                 raise EvoSplitError(f"the output {folder} is not a directory; choose another one")
-            _settle_all(folder)
+            settle(folder)
         if self.root is not None:
             self._check_not_linked_inside(self.root)
             _check_alone(self.root)
@@ -502,7 +501,7 @@ class Staging:
 # After a run that was killed
 
 
-def _settle_all(folder: Path) -> None:
+def settle(folder: Path) -> None:
     """Put in order what runs that were killed left in a folder."""
     if folder.is_dir():
         for path in folder.iterdir():
@@ -651,6 +650,8 @@ def _changed(path: Path, entry: Entry, state: State, n_names: int) -> str | None
 
 
 def _is_report(path: Path) -> bool:
+    from evosplit.html import is_report_page  # with all that draws a page, which few commands need
+
     start = "<!doctype"
     with suppress(OSError, ValueError), path.open(encoding="utf-8", newline="") as stream:
         return not path.is_symlink() and stream.read(len(start)) == start and is_report_page(start + stream.read())

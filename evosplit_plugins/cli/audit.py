@@ -22,11 +22,13 @@ from evosplit_plugins.cli.common import (
     add_output_flags,
     add_report_flag,
     add_search_flags,
+    check_page,
     clean,
     missing_lines,
     percent,
     plain_table,
     progress,
+    save_page,
     search_options,
     share_table,
 )
@@ -234,14 +236,14 @@ def _run(args: argparse.Namespace) -> int:
     _check_flags(args, kind)
     if args.fail_over is not None and not args.fail_over > 0:
         raise EvoSplitError(f"--fail-over {args.fail_over:g} is no limit; give a positive number, such as 2")
-    if args.report is not None and not args.report.absolute().parent.is_dir():
-        raise EvoSplitError(f"--report {args.report}: the directory does not exist; make it first")
+    files = [Path(source) for source in args.sources if Path(source).is_file()]
+    check_page(args.report, files)
     with progress(args) as on_progress:
         found = _READERS[kind](args, args.sources, on_progress)
         told = audit(found, compare=args.compare, on_progress=on_progress, **search_options(args))
     failures = told.failures(args.fail_over, allow_leaks=args.allow_leaks)
     if args.report is not None:
-        told.report.save_html(args.report)
+        save_page(told.report, args.report, files)
     if args.json:
         print(json.dumps({**told.to_dict(), "passed": not failures, "failures": failures}, indent=2))
     elif not args.quiet:

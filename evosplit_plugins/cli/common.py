@@ -17,6 +17,7 @@ from rich.text import Text
 
 from evosplit import EvoSplitError
 from evosplit.text import clean
+from evosplit_plugins.staging import Plan
 
 if TYPE_CHECKING:
     from evosplit import Split, SplitReport
@@ -30,6 +31,7 @@ __all__ = [
     "add_search_flags",
     "add_split_flags",
     "add_stratify_flag",
+    "check_page",
     "clean",
     "listed",
     "measure_text",
@@ -38,6 +40,7 @@ __all__ = [
     "plain_table",
     "progress",
     "ratios_from",
+    "save_page",
     "search_options",
     "share_table",
     "show_extra",
@@ -329,7 +332,7 @@ def show_report(
         return
     report = split.report()
     if target is not None:
-        report.save_html(target)
+        save_page(report, target)
     if args.json:
         print(json.dumps({**report.to_dict(), **(extra or {})}, indent=2))
     elif not args.quiet:
@@ -342,6 +345,21 @@ def show_report(
         for line in (*report.summary, *missing_lines(report)):
             console.print(Text(clean(line)))
         show_extra(extra)
+
+
+def check_page(path: Path | None, inputs: Sequence[Path] = ()) -> None:
+    """Refuse a page that could not be written, or not without losing something."""
+    if path is not None:
+        if not path.absolute().parent.is_dir():
+            raise EvoSplitError(f"--report {path}: the directory does not exist; make it first")
+        Plan(None, reports=[path], inputs=inputs).check()
+
+
+def save_page(report: SplitReport, path: Path, inputs: Sequence[Path] = ()) -> None:
+    """Write the page of a report; only such a page is replaced."""
+    with Plan(None, reports=[path], inputs=inputs).stage() as stage:
+        report.save_html(stage.path(path))
+        stage.commit()
 
 
 def show_extra(extra: Mapping[str, Any] | None) -> None:

@@ -18,6 +18,7 @@ from evosplit_plugins.cli.common import (
     add_output_flags,
     add_split_flags,
     add_stratify_flag,
+    check_page,
     listed,
     progress,
     ratios_from,
@@ -25,6 +26,7 @@ from evosplit_plugins.cli.common import (
     split_options,
     tell,
 )
+from evosplit_plugins.staging import Plan
 
 __all__ = ["load_samples", "register"]
 
@@ -135,8 +137,12 @@ def _add_field(parser: argparse.ArgumentParser) -> None:
 def _split(args: argparse.Namespace) -> int:
     ratios = ratios_from(args, DEFAULT_NAMES)
     samples = load_samples(args.dataset, args.view)
-    if args.manifest is not None and not args.manifest.parent.is_dir():
-        raise EvoSplitError(f"--manifest {args.manifest}: the directory does not exist; make it first")
+    if args.manifest is not None:
+        if not args.manifest.parent.is_dir():
+            raise EvoSplitError(f"--manifest {args.manifest}: the directory does not exist; make it first")
+        reports = [] if args.report is None else [args.report]
+        Plan(None, manifests=[args.manifest], reports=reports).check()
+    check_page(args.report)
     with progress(args) as on_progress:
         split = _door().evosplit_fiftyone(
             samples,

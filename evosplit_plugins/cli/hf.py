@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -143,7 +144,7 @@ def _split(args: argparse.Namespace) -> int:
             **_labels(args),
             **split_options(args),
         )
-    show_report(args, split, _save(hf, args, result, split))
+    show_report(args, split, _save(hf, args, result, split), page=args.dry_run)
     return 0
 
 
@@ -152,7 +153,7 @@ def _apply(args: argparse.Namespace) -> int:
     _check(hf, args)
     split = Split.load(args.manifest)
     ds = hf.storage.load(args.source, config=args.config, splits=args.source_split)
-    done = _save(hf, args, hf.door.apply_split(ds, split, key=args.key), split)
+    done = _save(hf, args, hf.door.apply_split(ds, split, key=args.key), split, inputs=[args.manifest])
     sizes = dict(zip(split.names, split.sizes, strict=True))
     tell(args, {"sizes": sizes, **done}, {**{name: f"{size} rows" for name, size in sizes.items()}, **done})
     return 0
@@ -180,10 +181,13 @@ def _labels(args: argparse.Namespace) -> dict[str, Any]:
 def _check(hf: Any, args: argparse.Namespace) -> None:
     """Refuse what cannot be written before any work is done."""
     hf.storage.shard_bytes(args.max_shard_size)
-    hf.storage.check_output(args.output, args.source, args.overwrite)
+    report, given = getattr(args, "report", None), [args.manifest] if hasattr(args, "manifest") else []
+    hf.storage.check_output(args.output, args.source, args.overwrite, report=report, inputs=given)
 
 
-def _save(hf: Any, args: argparse.Namespace, result: Any, split: Split) -> dict[str, Any]:
+def _save(
+    hf: Any, args: argparse.Namespace, result: Any, split: Split, inputs: Sequence[Path] = ()
+) -> dict[str, Any]:
     """Write the subsets or folds; tell what there is now, as named values for JSON, as headed lines for a reader."""
     if args.dry_run:
         return {"files": [], "dry_run": True} if args.json else {"would write": str(args.output)}
@@ -195,6 +199,8 @@ def _save(hf: Any, args: argparse.Namespace, result: Any, split: Split) -> dict[
         source=args.source,
         form=args.format,
         max_shard_size=args.max_shard_size,
+        report=getattr(args, "report", None),
+        inputs=inputs,
         overwrite=args.overwrite,
     )
     names = [str(path) for path in files]

@@ -15,6 +15,7 @@ import evosplit
 from evosplit import EvoSplitError, LabelCounts, Split
 from evosplit.ratios import fold_subsets, resolve_subsets
 from evosplit_plugins.fiftyone_plugin import groups, labels, runs, strata, tags
+from evosplit_plugins.staging import Plan
 
 __all__ = [
     "apply_manifest",
@@ -330,7 +331,7 @@ def save_manifest(dataset: Any, path: str | os.PathLike[str], *, run_key: str | 
     """Write the manifest of a recorded split (by default the latest) to a file and return the split.
 
     Beside the ids it holds the file path of each sample, because another database gives other ids to the
-    same files.
+    same files. A file that exists is replaced only if it is a manifest.
     """
     dataset = labels.root_dataset(dataset)
     run = runs.load_run(dataset, run_key)
@@ -342,10 +343,10 @@ def save_manifest(dataset: Any, path: str | os.PathLike[str], *, run_key: str | 
         "field": run.field,
         "files": [file_of_unit.get(unit) for unit in run.split.sample_ids.tolist()],
     }
-    try:
-        run.split.save(path, extra={"source": source})
-    except OSError as error:
-        raise EvoSplitError(f"cannot write the manifest {os.fspath(path)!r}: {error.strerror}") from error
+    path = Path(path)
+    with Plan(None, manifests=[path]).stage() as stage:
+        run.split.save(stage.path(path), extra={"source": source})
+        stage.commit()
     return run.split
 
 

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import pyarrow.parquet as pq
@@ -18,6 +15,7 @@ from datasets.table import embed_table_storage
 
 from evosplit import EvoSplitError, Split
 from evosplit_plugins.hf.source import places_of
+from evosplit_plugins.staging import Plan, read_record, settle
 
 __all__ = ["FORMATS", "MANIFEST", "check_output", "load", "save", "shard_bytes"]
 
@@ -120,9 +118,11 @@ def save(
     source: str,
     form: str = "arrow",
     max_shard_size: str = "500MB",
+    report: str | os.PathLike[str] | None = None,
+    inputs: Sequence[Path] = (),
     overwrite: bool = False,
 ) -> list[Path]:
-    """Write subsets and the manifest into a directory that appears whole or not at all.
+    """Write subsets and the manifest into a directory, all of it or nothing.
 
     Parameters
     ----------
@@ -138,68 +138,69 @@ def save(
         "arrow" (`save_to_disk`) or "parquet" (`data/train-00000-of-00001.parquet`).
     max_shard_size
         From which size on a subset is divided into several files.
+    report
+        Also write the report as an HTML page there.
+    inputs
+        Further files that were read, and are never written over.
     overwrite
-        Replace an earlier output.
+        Replace an earlier output; what else is in the directory stays.
 
     Returns
     -------
     list of Path
-        The directories of the subsets, and the manifest.
+        The directories of the subsets, the manifest and the report.
     """
     target = Path(output)
     limit = shard_bytes(max_shard_size)
-    check_output(target, source, overwrite)
-    with _staged(target) as stage:
+    cached = {Path(file["filename"]) for part in parts.values() for ds in part.values() for file in ds.cache_files}
+    page = None if report is None else Path(report)
+    plan = check_output(target, source, overwrite, report=page, inputs=[*inputs, *cached])
+    with plan.stage() as stage:
         for name, subsets in parts.items():
+            folder = stage.path(PurePosixPath(name))
             if form == "parquet":
-                _write_parquet(subsets, stage / name / "data", limit)
+                _write_parquet(subsets, folder / "data", limit)
             else:
-                subsets.save_to_disk(str(stage / name), max_shard_size=limit)
-        split.save(stage / MANIFEST, extra={"source": source})
+                subsets.save_to_disk(str(folder), max_shard_size=limit)
+        split.save(stage.path(PurePosixPath(MANIFEST)), extra={"source": source})
+        if page is not None:
+            split.report().save_html(stage.path(page))
+        stage.commit()
     written = [
         target / name / ("data" if form == "parquet" else subset) for name, part in parts.items() for subset in part
     ]
-    return [*dict.fromkeys(written), target / MANIFEST]
+    return [*dict.fromkeys(written), target / MANIFEST, *([] if page is None else [page])]
 
 
-def check_output(target: Path, source: str, overwrite: bool) -> None:
-    """Refuse to write over the source, or over what no earlier split left there."""
+def check_output(
+    target: Path, source: str, overwrite: bool, *, report: Path | None = None, inputs: Sequence[Path] = ()
+) -> Plan:
+    """Refuse to write over the source, or over what no earlier split left there; returns the plan of the output."""
     here, there = target.resolve(), Path(source).resolve()
     if there.exists() and (here == there or here in there.parents or (there in here.parents and there.is_dir())):
         raise EvoSplitError(f"the output {str(target)!r} and the source {source!r} overlap; write somewhere else")
+    if target.exists() and not target.is_dir():
+        raise EvoSplitError(f"the output {str(target)!r} is a file; choose a directory")
+    plan = Plan(
+        target,
+        writer="hf",
+        files=[PurePosixPath(MANIFEST)],
+        reports=[] if report is None else [report],
+        inputs=[*([there] if there.is_file() else []), *inputs],
+        overwrite=overwrite,
+    )
+    settle(target)
     if target.is_dir() and any(target.iterdir()):
+        if not any(run.writer == plan.writer for run in read_record(target)):
+            raise EvoSplitError(
+                f"the output {str(target)!r} holds no earlier split; nothing is deleted, choose an empty directory"
+            )
         if not overwrite:
             raise EvoSplitError(
                 f"the output {str(target)!r} is not empty; pass --overwrite to replace an earlier split"
             )
-        if not (target / MANIFEST).is_file():
-            raise EvoSplitError(
-                f"the output {str(target)!r} has no {MANIFEST}, so it is no earlier split; nothing is "
-                "deleted, choose an empty directory"
-            )
-    elif target.exists() and not target.is_dir():
-        raise EvoSplitError(f"the output {str(target)!r} is a file; choose a directory")
-
-
-@contextmanager
-def _staged(target: Path) -> Iterator[Path]:
-    """Give a directory beside the target that takes its place at the end; on a failure it vanishes."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    room = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
-    stage, old = room / "new", room / "old"
-    try:
-        stage.mkdir()
-        yield stage
-        if target.exists():
-            target.rename(old)
-        try:
-            stage.rename(target)
-        except BaseException:
-            if old.exists():
-                old.rename(target)
-            raise
-    finally:
-        shutil.rmtree(room, ignore_errors=True)
+    plan.check()
+    return plan
 
 
 def _write_parquet(subsets: DatasetDict, directory: Path, limit: int) -> None:

@@ -484,6 +484,11 @@ def test_the_page(files, told, tmp_path):
     assert "train and val share 20 file names" in text
     assert "EvoSplit at" in text
     assert "the directory does not exist" in told(*files, "--report", tmp_path / "no" / "report.html", code=2)
+    told(*files, "--effort", "fast", "--report", page, "--quiet", code=1)  # a report is replaced by a report
+    before = {path: path.read_bytes() for path in (page, *files)}
+    assert "exists, but was not written by EvoSplit" in told("--report", *files, code=2)
+    assert "is the input" in told(*files, "--report", files[0], code=2)
+    assert {path: path.read_bytes() for path in before} == before
 
 
 def test_coco_from_python(files):

@@ -148,7 +148,7 @@ def test_seed_decides(tmp_path):
     )
 
     def files(demo):
-        return {p.name: p.read_bytes() for p in demo.root.rglob("*") if p.is_file()}
+        return {p.name: p.read_bytes() for p in demo.root.rglob("[!.]*") if p.is_file()}
 
     assert files(first) == files(second)
     assert files(first) != files(other)
@@ -173,12 +173,11 @@ def test_nothing_is_replaced_unasked(tmp_path):
     first = draw_demo(tmp_path, n_images=3)
     mine = first.images / "mine.jpg"
     mine.write_text("keep me")
-    with pytest.raises(
-        EvoSplitError, match=r"instances.json exists already; choose another directory.*--overwrite"
-    ):
+    with pytest.raises(EvoSplitError, match=r"instances.json.* already exist; pass --overwrite"):
         draw_demo(tmp_path, n_images=3)
     draw_demo(tmp_path, n_images=3, seed=1, overwrite=True)
     assert mine.read_text() == "keep me"
+    assert len(list(first.images.iterdir())) == 4
     assert json.loads(first.annotations.read_text())["info"]["seed"] == 1
 
 

@@ -252,6 +252,24 @@ def test_an_earlier_output_is_replaced_only_when_asked(saved, tmp_path, capsys):
     assert list(load_from_disk(str(out))) == ["train", "validation", "test"]
 
 
+def test_overwriting_leaves_what_others_put_there(saved, tmp_path, capsys):
+    """A card beside the subsets stays, and so does the manifest that is being replayed."""
+    out, page = tmp_path / "out", tmp_path / "out" / "report.html"
+    flags = ("hf", "split", saved, "-o", out, "--quiet", "--overwrite", "--effort", "fast")
+    assert run(*flags, "--ratios", "2:1:1", "--report", page) == 0
+    (out / "README.md").write_text("a card")
+    assert run(*flags, "--ratios", "1:1", "--format", "parquet", "--max-shard-size", "1KB") == 0
+    found = {path.relative_to(out).as_posix() for path in out.rglob("*") if path.is_file()}
+    shards = {name for name in found if name.startswith("data/")}
+    assert found - shards == {".evosplit.json", "README.md", "split.json"}
+    assert len(shards) == 2
+    assert run("hf", "apply", out / "split.json", saved, "-o", out, "--overwrite") == 2
+    assert "split.json is the input" in capsys.readouterr().err
+    (next(out.rglob("*.parquet"))).write_text("mine")
+    assert run(*flags, "--ratios", "1:1") == 2
+    assert "was changed since EvoSplit wrote it" in capsys.readouterr().err
+
+
 def test_an_interrupted_write_leaves_everything_as_it_was(saved, tmp_path, monkeypatch):
     """Ctrl-C in the middle of writing removes what was begun and keeps the earlier output."""
     out = tmp_path / "out"
@@ -298,7 +316,7 @@ def test_bad_input_is_one_line_and_exit_code_2(saved, tmp_path, capsys, words, m
         ("source", "overlap"),
         ("source/inside", "overlap"),
         (".", "overlap"),
-        ("full", "no split.json"),
+        ("full", "holds no earlier split"),
         ("file", "is a file"),
     ],
 )
