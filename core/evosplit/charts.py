@@ -6,8 +6,8 @@ should have in a subset is the subset's share of all samples; two functions say 
 >>> counts, sizes = np.array([[83, 7, 10], [1, 1, 0]]), np.array([800, 100, 100])
 >>> deviations(counts, sizes).round(3).tolist()  # 7 instead of 10: 30 % off; 1 instead of 0.2: 400 %
 [0.3, 4.0]
->>> misplaced(counts, sizes).tolist()  # samples to move until every subset has its exact share, rounded
-[3, 0]
+>>> misplaced(counts, sizes).tolist()  # to move until each is as close as whole samples allow
+[3, 1]
 """
 
 from __future__ import annotations
@@ -173,25 +173,39 @@ def deviations(counts: npt.NDArray[Any], sizes: npt.NDArray[Any]) -> Floats:
 
 
 def misplaced(counts: npt.NDArray[Any], sizes: npt.NDArray[Any], *, least: int = 0) -> Ints:
-    """Count what would have to move until each row has in every subset its exact share, rounded down or up.
+    """Count what would have to move until each row is as close to its shares as whole numbers allow.
 
-    Rows with enough for all subsets may have `least` in each, also where their share is smaller.
+    Close means: the differences between counts and shares, added up over the subsets, are as small as they can be. Rows
+    with enough for all subsets may instead have `least` in each, and be as close as that allows.
 
     Examples
     --------
-    >>> counts, sizes = np.array([[1, 1, 1]]), np.array([80, 10, 10])
+    >>> counts, sizes = np.array([[33, 5, 4], [34, 4, 4], [1, 1, 1]]), np.array([80, 10, 10])
     >>> misplaced(counts, sizes).tolist(), misplaced(counts, sizes, least=1).tolist()
-    ([1], [0])
+    ([1, 0, 2], [1, 0, 0])
     """
+    plain = _moves(counts, sizes, 0)
+    return plain if not least else np.minimum(plain, _moves(counts, sizes, least))
+
+
+def _moves(counts: npt.NDArray[Any], sizes: npt.NDArray[Any], least: int) -> Ints:
     totals = counts.sum(axis=1).astype(np.int64)[:, None]
-    whole = max(int(sizes.sum()), 1)
-    exact = totals * sizes.astype(np.int64)
-    below, above = exact // whole, -(-exact // whole)
-    # What the small subsets get beyond their share, the others lack, unless rounding leaves it over.
-    needed = np.where(totals >= least * len(sizes), np.maximum(least - below, 0), 0)
-    lacking = np.maximum(needed.sum(axis=1) - (totals[:, 0] - below.sum(axis=1)), 0)
-    too_few = np.maximum(below - counts, 0).sum(axis=1) - lacking
-    too_many = np.maximum(counts - np.maximum(above, below + needed), 0).sum(axis=1)
+    sizes = sizes.astype(np.int64)
+    below, remainder = np.divmod(totals * sizes, max(int(sizes.sum()), 1))
+    minimum = np.where(totals >= least * len(sizes), np.minimum(least, sizes), 0)
+    needed = np.maximum(minimum - below, 0)
+    # What rounding down leaves over goes first where it is needed, then to the largest remainders; of equal ones to
+    # those that have it already.
+    left = totals[:, 0] - below.sum(axis=1) - needed.sum(axis=1)
+    order = np.argsort(-np.where(needed > 0, -1, 2 * remainder + (counts > below)), axis=1, kind="stable")
+    up = np.zeros(counts.shape, dtype=np.int64)
+    np.put_along_axis(up, order, (np.arange(len(sizes)) < left[:, None]).astype(np.int64), axis=1)
+    nearest = below + needed + up
+    too_many = np.maximum(counts - nearest, 0).sum(axis=1)
+    # Where more is needed than is left over, subsets above their minimum lack it, no matter which of them.
+    lacking = np.maximum(nearest - counts, 0).sum(axis=1)
+    bearable = np.maximum(nearest - np.maximum(counts, minimum), 0).sum(axis=1)
+    too_few = lacking - np.minimum(bearable, np.maximum(-left, 0))
     return np.asarray(np.maximum(too_few, too_many), dtype=np.int64)
 
 

@@ -51,26 +51,39 @@ def test_deviation_is_the_worst_relative_difference(table):
         assert found == pytest.approx(expected)
 
 
-@given(share_tables())
-def test_misplaced_is_the_least_that_has_to_move(table):
-    """So many have to move, and not fewer, until every subset has its exact share rounded down or up."""
-    counts, sizes = table
-    for row, found in zip(counts, misplaced(counts, sizes), strict=True):
-        exact = [row.sum() * size / sizes.sum() for size in sizes]
-        fine = [
-            other
-            for other in allocations(int(row.sum()), len(sizes))
-            if all(np.floor(e + 1e-9) <= n <= np.ceil(e - 1e-9) for n, e in zip(other, exact, strict=True))
-        ]
-        assert found == min(np.abs(row - other).sum() // 2 for other in fine)
+def nearest(total, sizes, least=0):
+    """Give the ways to put a total into subsets, at least so many into each, that are closest to the shares."""
+    whole = sum(sizes)
+    far = {
+        chosen: sum(abs(n * whole - total * size) for n, size in zip(chosen, sizes, strict=True))
+        for chosen in allocations(total, len(sizes))
+        if all(min(least, size) <= n for n, size in zip(chosen, sizes, strict=True))
+    }
+    return [chosen for chosen in far if far[chosen] == min(far.values())]
+
+
+@given(
+    st.lists(st.integers(1, 20), min_size=2, max_size=3),
+    st.lists(st.integers(0, 4), min_size=3, max_size=3),
+    st.integers(0, 2),
+)
+def test_misplaced_is_the_least_that_has_to_move(sizes, row, least):
+    """So many have to move, and not fewer, until no other counts are closer to the shares, or to them and a minimum."""
+    row = np.minimum(row[: len(sizes)], sizes)
+    total = int(row.sum())
+    fine = nearest(total, sizes)
+    if total >= least * len(sizes):
+        fine += nearest(total, sizes, least)
+    expected = min(np.abs(row - other).sum() // 2 for other in fine)
+    assert misplaced(row[None], np.array(sizes), least=least).tolist() == [expected]
 
 
 def test_a_minimum_everywhere_is_not_misplaced():
     """Subsets may have their minimum where a label has enough for all, and others lack it then."""
     sizes = np.array([80, 10, 10])
-    assert misplaced(np.array([[1, 1, 1], [2, 1, 0], [3, 0, 0], [0, 3, 0]]), sizes).tolist() == [1, 0, 0, 2]
-    assert misplaced(np.array([[1, 1, 1], [2, 1, 0], [0, 3, 0]]), sizes, least=1).tolist() == [0, 0, 2]
-    assert misplaced(np.array([[5, 2, 2], [1, 1, 0]]), sizes, least=2).tolist() == [0, 0]
+    assert misplaced(np.array([[1, 1, 1], [2, 1, 0], [3, 0, 0], [0, 3, 0]]), sizes).tolist() == [2, 1, 0, 3]
+    assert misplaced(np.array([[1, 1, 1], [2, 1, 0], [0, 3, 0]]), sizes, least=1).tolist() == [0, 1, 2]
+    assert misplaced(np.array([[5, 2, 2], [1, 1, 0]]), sizes, least=2).tolist() == [0, 1]
     assert misplaced(np.array([[40, 30, 30]]), sizes, least=1).tolist() == [40]
 
 
