@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from evosplit.result import ParetoFront
 
 __all__ = [
-    "OBJECTIVE_TITLES",
     "FrontPoints",
     "LabelScatter",
     "ShareTable",
@@ -38,16 +37,18 @@ __all__ = [
     "listed",
     "misplaced",
     "number",
+    "objective_titles",
     "pair_shares",
+    "total_shares",
 ]
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
-OBJECTIVE_TITLES: Mapping[str, str] = {
-    "images": "LD: images with a label",
+_OBJECTIVE_TITLES: Mapping[str, str] = {
+    "images": "LD: samples with a label",
     "instances": "LD': instances of a label",
-    "pairs": "LPD': label pairs",
+    "pairs": "LPD: label pairs",
     "triplets": "label triplets",
     "strata": "strata",
 }
@@ -66,14 +67,14 @@ class ShareTable:
     counts
         How often each thing occurs in each subset (rows x subsets).
     unit
-        What one of them is called: "images", "instances" or "samples".
+        What one of them is called: "samples" or "instances"; "" where the rows differ in that.
     """
 
     names: tuple[str, ...]
     subsets: tuple[str, ...]
     sizes: Ints
     counts: Ints
-    unit: str = "images"
+    unit: str = "samples"
 
     def __len__(self) -> int:
         return len(self.names)
@@ -146,7 +147,7 @@ class FrontPoints:
     @property
     def titles(self) -> tuple[str, ...]:
         """The objectives in words."""
-        return tuple(OBJECTIVE_TITLES.get(name, name) for name in self.objective_names)
+        return objective_titles(self.objective_names)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the trade-offs as JSON-able data."""
@@ -230,7 +231,20 @@ def label_shares(report: SplitReport, *, by: str = "images", limit: int | None =
         subsets=report.names,
         sizes=np.array(report.sizes, dtype=np.int64),
         counts=np.array(counts, dtype=np.int64).reshape(len(rows), len(report.names)),
-        unit=by,
+        unit="samples" if by == "images" else by,
+    )
+
+
+def total_shares(report: SplitReport) -> ShareTable:
+    """Count all instances, and the samples without a label, in the subsets; what does not occur is left out."""
+    rows = {"all instances": report.instances, "no label": report.unlabelled}
+    found = {name: counts for name, counts in rows.items() if sum(counts)}
+    return ShareTable(
+        names=tuple(found),
+        subsets=report.names,
+        sizes=np.array(report.sizes, dtype=np.int64),
+        counts=np.array(list(found.values()), dtype=np.int64).reshape(len(found), len(report.names)),
+        unit="",
     )
 
 
@@ -254,6 +268,20 @@ def label_scatter(report: SplitReport) -> LabelScatter:
         deviation=np.array([row.deviation for row in rows]),
         random=np.array([row.random_deviation for row in rows]),
     )
+
+
+def objective_titles(names: Sequence[str]) -> tuple[str, ...]:
+    """Say what objectives measure; pairs beside instances alone take the form that goes with LD'.
+
+    Examples
+    --------
+    >>> objective_titles(["images", "pairs"]), objective_titles(["instances", "pairs"])[1]
+    (('LD: samples with a label', 'LPD: label pairs'), "LPD': label pairs")
+    """
+    titles = {**_OBJECTIVE_TITLES}
+    if "instances" in names and "images" not in names:
+        titles["pairs"] = "LPD': label pairs"
+    return tuple(titles.get(name, name) for name in names)
 
 
 def front_points(front: ParetoFront, chosen: int) -> FrontPoints:

@@ -16,7 +16,7 @@ from evosplit.result import Split
 
 __all__ = ["ConstraintEffects", "GroupEffect", "effects_of"]
 
-COMMON = 10  # images per subset, on average, from which a class or category is judged in percent
+COMMON = 10  # samples per subset, on average, from which a label or category is judged in percent
 _NAMED = 5
 
 
@@ -105,13 +105,13 @@ class ConstraintEffects:
                 )
         if self.min_per_label > 1:
             if self.below_minimum:
-                which = "class has" if len(self.below_minimum) == 1 else "classes have"
+                which = "label has" if len(self.below_minimum) == 1 else "labels have"
                 lines.append(
-                    f"{len(self.below_minimum):,} {which} fewer than {self.min_per_label} images in some subset: "
+                    f"{len(self.below_minimum):,} {which} fewer than {self.min_per_label} samples in some subset: "
                     f"{listed(list(self.below_minimum), _NAMED)}."
                 )
             else:
-                lines.append(f"Every subset has at least {self.min_per_label} images of every class.")
+                lines.append(f"Every subset has at least {self.min_per_label} samples of every label.")
         return lines
 
     def to_dict(self) -> dict[str, Any]:

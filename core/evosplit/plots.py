@@ -5,7 +5,10 @@ Plotly reads a little HTML in its texts, so names are escaped: a label called `<
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
+
+import numpy as np
 
 from evosplit.charts import FrontPoints, ShareTable, number
 from evosplit.text import clean
@@ -16,6 +19,7 @@ __all__ = ["COLOURS", "escape", "front_figure", "label_figure", "pair_figure"]
 COLOURS = ("#4e9bd6", "#e69f00", "#26a982", "#cc79a7", "#d5673a", "#a0a03c", "#8d7ad6", "#7f8c8d")
 GREY = "#8a8f98"
 ACCENT = "#ff6d04"
+SCALE = ((0, "#4e9bd6"), (0.5, "#a9a9a9"), (1, "#e69f00"))  # from less, which is better, to more
 _ROW = 22  # pixels for a row of a chart
 _LONGEST_NAME = 26
 
@@ -31,15 +35,21 @@ def escape(text: str) -> str:
     return clean(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-def label_figure(table: ShareTable) -> dict[str, Any]:
-    """Draw a bar for each row, cut into the subsets' shares; dashes mark where the cuts should be."""
-    rows = list(range(len(table)))
-    totals = table.totals.tolist()
+def label_figure(table: ShareTable, totals: ShareTable | None = None) -> dict[str, Any]:
+    """Draw a bar for each row, cut into the subsets' shares; dashes mark where the cuts should be.
+
+    The rows of `totals` come below the others.
+    """
+    tables = [table] if totals is None else [table, totals]
+    names = [name for part in tables for name in part.names]
+    sums = [total for part in tables for total in part.totals.tolist()]
+    units = [part.unit and f" {part.unit}" for part in tables for _ in part.names]
+    rows = list(range(len(names)))
     traces = []
     for j, name in enumerate(table.subsets):
         target = 100 * float(table.targets[j])
-        shares = (100 * table.shares[:, j]).tolist()
-        counts = table.counts[:, j].tolist()
+        shares = [100 * share for part in tables for share in part.shares[:, j].tolist()]
+        counts = [count for part in tables for count in part.counts[:, j].tolist()]
         traces.append(
             {
                 "type": "bar",
@@ -49,7 +59,7 @@ def label_figure(table: ShareTable) -> dict[str, Any]:
                 "y": rows,
                 "marker": {"color": COLOURS[j % len(COLOURS)]},
                 "hovertext": [
-                    f"{escape(table.names[i])} in {escape(name)}<br>{counts[i]:,} of {totals[i]:,} {table.unit}: "
+                    f"{escape(names[i])} in {escape(name)}<br>{counts[i]:,} of {sums[i]:,}{units[i]}: "
                     f"{shares[i]:.1f} % (target {target:.1f} %)"
                     for i in rows
                 ],
@@ -72,7 +82,7 @@ def label_figure(table: ShareTable) -> dict[str, Any]:
                 "automargin": True,
                 "fixedrange": True,
             },
-            "yaxis": _rows_axis(table),
+            "yaxis": _rows_axis(names, sums),
             "legend": {"orientation": "h", "x": 0, "y": 1.01, "yanchor": "bottom", "traceorder": "normal"},
             "shapes": [line for edge in edges for line in _target_line(edge)],
         },
@@ -118,16 +128,16 @@ def pair_figure(table: ShareTable) -> dict[str, Any]:
                 "zerolinewidth": 2,
                 "automargin": True,
             },
-            "yaxis": _rows_axis(table),
+            "yaxis": _rows_axis(table.names, totals),
             "legend": {"orientation": "h", "x": 0, "y": 1.01, "yanchor": "bottom", "traceorder": "normal"},
         },
     }
 
 
 def front_figure(points: FrontPoints, *, selected: int | None = None) -> dict[str, Any]:
-    """Draw the trade-offs: the first two objectives as axes, the rest in the hover text.
+    """Draw the trade-offs: the first two objectives as axes, the third as colour, the fourth as size.
 
-    The chosen one is a star; `selected`, if it is another one, is ringed.
+    The chosen one is a star; `selected`, if it is another one, is ringed. All values are in the hover text.
     """
     across, up = points.values[:, 0], points.values[:, min(1, len(points.objective_names) - 1)]
     hover = [
@@ -137,6 +147,16 @@ def front_figure(points: FrontPoints, *, selected: int | None = None) -> dict[st
     ]
     everyone = range(len(points))
     ringed = selected if selected != points.chosen else None
+    values = points.values
+    colours: dict[str, Any] = {"color": [ACCENT if i == points.chosen else COLOURS[0] for i in everyone]}
+    outline = 2 if values.shape[1] > 2 else 0
+    if outline:
+        title = {"text": f"colour: {escape(points.titles[2])}", "side": "right"}
+        bar = {"title": title, "tickformat": ".1e", "nticks": 5, "thickness": 12, "outlinewidth": 0}
+        colours = {"color": values[:, 2].tolist(), "colorscale": SCALE, "colorbar": bar}
+    sizes = [10.0] * len(points)
+    if values.shape[1] > 3 and np.ptp(values[:, 3]) > 0:
+        sizes = (8 + 8 * (values[:, 3] - values[:, 3].min()) / np.ptp(values[:, 3])).tolist()
     return {
         "data": [
             {
@@ -150,10 +170,13 @@ def front_figure(points: FrontPoints, *, selected: int | None = None) -> dict[st
                 "showlegend": False,
                 "marker": {
                     "opacity": 1,
-                    "color": [ACCENT if i == points.chosen else COLOURS[0] for i in everyone],
+                    **colours,
                     "symbol": ["star" if i == points.chosen else "circle" for i in everyone],
-                    "size": [16 if i == points.chosen else 14 if i == ringed else 10 for i in everyone],
-                    "line": {"color": GREY, "width": [3 if i == ringed else 0 for i in everyone]},
+                    "size": [sizes[i] + (8 if i == points.chosen else 4 if i == ringed else 0) for i in everyone],
+                    "line": {
+                        "color": [ACCENT if i == points.chosen else GREY for i in everyone],
+                        "width": [3 if i == ringed else outline if i == points.chosen else 0 for i in everyone],
+                    },
                 },
             }
         ],
@@ -167,13 +190,12 @@ def front_figure(points: FrontPoints, *, selected: int | None = None) -> dict[st
     }
 
 
-def _rows_axis(table: ShareTable) -> dict[str, Any]:
-    totals = table.totals.tolist()
+def _rows_axis(names: Sequence[str], totals: Sequence[int]) -> dict[str, Any]:
     return {
         "autorange": "reversed",
         "tickmode": "array",
-        "tickvals": list(range(len(table))),
-        "ticktext": [f"{_short(name)} ({total:,}) " for name, total in zip(table.names, totals, strict=True)],
+        "tickvals": list(range(len(names))),
+        "ticktext": [f"{_short(name)} ({total:,}) " for name, total in zip(names, totals, strict=True)],
         "automargin": True,
         "fixedrange": True,
     }

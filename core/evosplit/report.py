@@ -13,7 +13,19 @@ import numpy.typing as npt
 
 from evosplit import plots
 from evosplit.baselines import baselines_of
-from evosplit.charts import FrontPoints, deviations, front_points, label_shares, listed, misplaced, number, pair_shares
+from evosplit.charts import (
+    FrontPoints,
+    deviations,
+    front_points,
+    label_shares,
+    listed,
+    misplaced,
+    number,
+    pair_shares,
+    total_shares,
+)
+from evosplit.counts import LabelCounts
+from evosplit.coverage import fewest_empty
 from evosplit.effects import COMMON, ConstraintEffects, effects_of
 from evosplit.errors import EvoSplitError, MissingExtraError
 from evosplit.measures import Measures, SubsetTables
@@ -23,13 +35,13 @@ from evosplit.text import clean, clip, pad, wrap
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-__all__ = ["LabelRow", "MeasureRow", "PairRow", "SplitReport", "build_report"]
+__all__ = ["LabelRow", "MeasureRow", "PairRow", "SplitReport", "SubsetRow", "build_report"]
 
 _LINE = 80  # columns of the plain text
 _WORST_SHOWN = 8
 _PAIRS_SHOWN = 5
 _MISSING_SHOWN = 8
-_NAMED = 5  # classes that a sentence names
+_NAMED = 5  # labels that a sentence names
 _PAIRS_KEPT = 200  # of up to millions, the worst
 
 
@@ -51,8 +63,8 @@ class LabelRow:
     instance_deviation
         The same as `deviation` for the label's occurrences.
     misplaced
-        How many samples would have to move until every subset has its exact share, rounded down or up; subsets may
-        have one sample (or `min_per_label`) where their share is smaller.
+        How many samples would have to move until the label, on its own, is as close to its shares as whole samples
+        allow; or as close as that and one sample in every subset (or `min_per_label`) allow.
     random_deviation
         The `deviation` of random splits, on average.
     """
@@ -88,6 +100,30 @@ class PairRow:
 
 
 @dataclass(frozen=True)
+class SubsetRow:
+    """One subset in the report.
+
+    Attributes
+    ----------
+    name, size, target
+        Its name, its samples and how many were asked for.
+    instances, unlabelled
+        How often labels occur in it, and how many of its samples carry none.
+    share, instance_share, unlabelled_share
+        The parts of all samples, of all instances and of all samples without a label that it holds.
+    """
+
+    name: str
+    size: int
+    target: int
+    instances: int
+    unlabelled: int
+    share: float
+    instance_share: float
+    unlabelled_share: float
+
+
+@dataclass(frozen=True)
 class MeasureRow:
     """One measure of the split beside that of others; smaller is better.
 
@@ -99,8 +135,8 @@ class MeasureRow:
         Of this split.
     by_pairs, by_labels
         Of iterative stratification over label pairs and over labels; None where it would take too long.
-    random
-        Of random splits, on average.
+    random, random_spread
+        Of random splits, on average; and how far one alone is from that, as a standard deviation.
     bound
         No split is below it, and none need reach it; None where no bound is known.
     """
@@ -111,6 +147,7 @@ class MeasureRow:
     by_pairs: float | None
     by_labels: float | None
     random: float
+    random_spread: float
     bound: float | None
 
 
@@ -137,15 +174,17 @@ class SplitReport:
     pairs
         The label pairs that are furthest from their shares, at most 200.
     n_pairs, n_pairs_exact
-        How many label pairs occur, and how many are in every subset within one sample of their exact share.
-    n_unlabelled
-        How many samples carry no label.
+        How many label pairs occur, and how many are as close to their shares as whole samples allow.
+    unlabelled
+        How many samples of each subset carry no label.
     effects
         What groups, locks, strata and minima did; None without any.
     best_ed
         The smallest size error that groups and locks allow.
     random_spread, random_draws
         How far one random split is from the average, as a standard deviation, and how many were drawn to tell.
+    flz_bound
+        A lower bound of FLZ at these sizes: `measures.flz_bound`, or more where that could be proved.
 
     Examples
     --------
@@ -171,11 +210,12 @@ class SplitReport:
     pairs: tuple[PairRow, ...] = ()
     n_pairs: int = 0
     n_pairs_exact: int = 0
-    n_unlabelled: int = 0
+    unlabelled: tuple[int, ...] = ()
     effects: ConstraintEffects | None = None
     best_ed: float = 0.0
     random_spread: Mapping[str, float] = field(default_factory=dict)
     random_draws: int = 0
+    flz_bound: int = 0
 
     def __repr__(self) -> str:
         sizes = ", ".join(f"{name}: {size}" for name, size in zip(self.names, self.sizes, strict=True))
@@ -184,7 +224,8 @@ class SplitReport:
     @property
     def summary(self) -> tuple[str, ...]:
         """What matters, in plain sentences."""
-        lines = [self._sizes_in_words(), *self._labels_in_words(), *self._comparison_in_words()]
+        lines = [self._sizes_in_words(), *self._totals_in_words(), *self._labels_in_words()]
+        lines += self._comparison_in_words()
         if self.effects is not None:
             lines += self.effects.in_words()
         return (*lines, *self.notes)
@@ -196,6 +237,16 @@ class SplitReport:
         least = ", the least that groups and locks allow" if self.measures.ed <= self.best_ed else ""
         return f"{subsets}, whose sizes are off by {number(self.measures.ed)} on average{least}."
 
+    def _totals_in_words(self) -> list[str]:
+        table = total_shares(self)
+        words = {"all instances": "instances of all labels together", "no label": "samples without a label"}
+        parts = [
+            f"{words[name]} are within {100 * off:.1f} % of their share"
+            for name, total, off in zip(table.names, table.totals, table.deviation, strict=True)
+            if total >= COMMON * len(self.names)
+        ]
+        return [f"{part[0].upper()}{part[1:]}." for part in parts]
+
     def _labels_in_words(self) -> list[str]:
         occurring = [row for row in self.labels if row.total]
         if not occurring:
@@ -204,33 +255,37 @@ class SplitReport:
         lines = []
         common = [row for row in occurring if row.total >= COMMON * k]
         if common:
-            which = "Every class"
+            which = "Every label"
             if len(common) < len(occurring):
-                which += f" with at least {COMMON * k} images"
+                which += f" with at least {COMMON * k} samples"
             worst = max(common, key=lambda row: row.deviation)
             lines.append(f"{which} is within {100 * worst.deviation:.1f} % of its share (furthest: {worst.label}).")
         exact = sum(1 for row in occurring if not row.misplaced)
         which = f"all {exact:,}" if exact == len(occurring) else f"{exact:,} of {len(occurring):,}"
-        lines.append(f"Classes as close to their shares as whole images allow: {which}.")
+        lines.append(f"Labels as close to their shares as whole samples allow, each on its own: {which}.")
         rare = [row.label for row in occurring if row.total < k]
         if rare:
             lines.append(
-                f"{_count(len(rare), 'class has', 'classes have')} fewer than {k} images, "
+                f"{_count(len(rare), 'label has', 'labels have')} fewer than {k} samples, "
                 f"too few for every subset: {listed(rare, _NAMED)}."
             )
-        avoidable = self.measures.flz - self.measures.flz_bound
-        if avoidable > 0:
+        empty = sum(len(row.missing) for row in occurring)
+        nowhere = self.measures.flz - empty  # combinations of labels that no sample carries
+        if not empty:
+            lines.append("Every label is in every subset.")
+        elif self.measures.flz <= self.flz_bound:
             lines.append(
-                f"{_count(avoidable, 'time a class is', 'times a class is')} missing in a subset "
-                f"although it has enough images to be in one more{self._considered}."
+                f"{_count(empty, 'time a label is', 'times a label is')} missing in a subset; no split of these sizes "
+                f"has fewer{self._considered}."
             )
-        elif self.missing_labels():
-            lines.append(f"Every class is in as many subsets as its images can reach{self._considered}.")
         else:
-            lines.append("Every class is in every subset.")
+            lines.append(
+                f"{_count(empty, 'time a label is', 'times a label is')} missing in a subset; no split of these sizes "
+                f"has fewer than {self.flz_bound - nowhere:,}{self._considered}."
+            )
         absent = [row.label for row in self.labels if not row.total]
         if absent:
-            lines.append(f"{_count(len(absent), 'class occurs', 'classes occur')} nowhere: {listed(absent, _NAMED)}.")
+            lines.append(f"{_count(len(absent), 'label occurs', 'labels occur')} nowhere: {listed(absent, _NAMED)}.")
         return lines
 
     @property
@@ -239,15 +294,22 @@ class SplitReport:
 
     def _comparison_in_words(self) -> list[str]:
         parts = []
-        for what, measure in (("classes", "ld"), ("class pairs", "lpd")):
+        spreads = []
+        for what, measure in (("labels", "ld"), ("label pairs", "lpd")):
             value, random = getattr(self.measures, measure), self.random[measure]
+            spread = self.random_spread.get(measure, 0.0)
+            if random > 0 and spread > 0:
+                spreads.append(f"{100 * spread / random:.0f} % in {what}")
             if random > 0 and value > 0:
                 times = random / value
                 how = f"{_factor(times)} times closer to" if times >= 1 else f"{_factor(1 / times)} times further from"
                 parts.append(f"{what} are {how} their shares")
             elif random > 0:
                 parts.append(f"{what} have exactly their shares")
-        return [f"Compared with a random split, {' and '.join(parts)}."] if parts else []
+        if not parts:
+            return []
+        around = f" (single ones scatter by {' and '.join(spreads)})" if spreads else ""
+        return [f"Compared with the average random split{around}, {' and '.join(parts)}."]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the whole report as JSON-able data."""
@@ -266,7 +328,7 @@ class SplitReport:
             "random_spread": dict(self.random_spread),
             "random_draws": self.random_draws,
             "stratified": {method: dict(found) for method, found in self.stratified.items()},
-            "bound": {"ld": m.ld_bound, "lpd": m.lpd_bound, "flz": m.flz_bound, "ed": self.best_ed},
+            "bound": {"ld": m.ld_bound, "lpd": m.lpd_bound, "flz": self.flz_bound, "ed": self.best_ed},
             "labels": [
                 {
                     "label": row.label,
@@ -297,7 +359,8 @@ class SplitReport:
                     for row in self.pairs
                 ],
             },
-            "unlabelled": self.n_unlabelled,
+            "instances": by_subset(self.instances),
+            "unlabelled": by_subset(self.unlabelled),
             "front": None if self.front is None else self.front.to_dict(),
             "constraints": None if self.effects is None else self.effects.to_dict(),
             "settings": dict(self.settings),
@@ -307,17 +370,26 @@ class SplitReport:
     def comparison(self) -> list[MeasureRow]:
         """List the measures that a reader compares."""
         rows: list[tuple[str, str, str, float | None]] = [
-            ("ld", "LD", "images with a label", self.measures.ld_bound),
+            ("ld", "LD", "samples with a label", self.measures.ld_bound),
             ("ld_occurrences", "LD'", "instances of a label", None),
-            ("lpd", "LPD", "images with a label pair", self.measures.lpd_bound),
+            ("lpd", "LPD", "samples with a pair", self.measures.lpd_bound),
             ("lpd_occurrences", "LPD'", "share of all pairs", None),
             ("ed", "ED", "size error", self.best_ed),
-            ("flz", "FLZ", "empty class-subset cells", self.measures.flz_bound),
+            ("flz", "FLZ", "label missing in subset", self.flz_bound),
         ]
         values = asdict(self.measures)
         by_pairs, by_labels = self.stratified.get("sois", {}), self.stratified.get("is", {})
         return [
-            MeasureRow(name, meaning, values[key], by_pairs.get(key), by_labels.get(key), self.random[key], bound)
+            MeasureRow(
+                name=name,
+                meaning=meaning,
+                value=values[key],
+                by_pairs=by_pairs.get(key),
+                by_labels=by_labels.get(key),
+                random=self.random[key],
+                random_spread=self.random_spread.get(key, 0.0),
+                bound=bound,
+            )
             for key, name, meaning, bound in rows
         ]
 
@@ -325,8 +397,28 @@ class SplitReport:
         """List the measures in brief: (name, meaning, this split, random, bound or None)."""
         return [(row.name, row.meaning, row.value, row.random, row.bound) for row in self.comparison()]
 
+    @property
+    def instances(self) -> tuple[int, ...]:
+        """How often labels occur in each subset."""
+        return tuple(sum(row.instances[j] for row in self.labels) for j in range(len(self.names)))
+
+    @property
+    def n_unlabelled(self) -> int:
+        """How many samples carry no label."""
+        return sum(self.unlabelled)
+
+    def subset_rows(self) -> list[SubsetRow]:
+        """List the subsets with what they hold."""
+        sizes, instances = max(sum(self.sizes), 1), max(sum(self.instances), 1)
+        return [
+            SubsetRow(name, size, target, held, bare, size / sizes, held / instances, bare / max(self.n_unlabelled, 1))
+            for name, size, target, held, bare in zip(
+                self.names, self.sizes, self.target_sizes, self.instances, self.unlabelled, strict=True
+            )
+        ]
+
     def worst_labels(self, limit: int = _WORST_SHOWN) -> list[LabelRow]:
-        """List the labels that are furthest from their shares; those as close as whole images can be come last."""
+        """List the labels that are furthest from their shares; those as close as whole samples allow come last."""
         occurring = (row for row in self.labels if row.total)
         return sorted(occurring, key=lambda row: (row.misplaced == 0, -row.deviation))[:limit]
 
@@ -344,7 +436,7 @@ class SplitReport:
             raise EvoSplitError(f"cannot write the report {os.fspath(path)!r}: {error.strerror}") from error
 
     def plot_labels(self, *, by: str = "images", limit: int | None = 40) -> Figure:
-        """Draw the shares of the labels in the subsets as a plotly figure, the rarest on top.
+        """Draw the shares of the labels in the subsets as a plotly figure, the rarest on top, the totals below.
 
         Parameters
         ----------
@@ -353,14 +445,17 @@ class SplitReport:
         limit
             How many labels at most; None for all.
         """
-        return _figure(plots.label_figure(label_shares(self, by=by, limit=limit)))
+        return _figure(plots.label_figure(label_shares(self, by=by, limit=limit), total_shares(self)))
 
     def plot_pairs(self, *, limit: int | None = 20) -> Figure:
         """Draw how far the worst label pairs are from their shares in each subset, as a plotly figure."""
         return _figure(plots.pair_figure(pair_shares(self, limit=limit)))
 
     def plot_front(self) -> Figure:
-        """Draw the trade-offs that were found as a plotly figure, the chosen one as a star."""
+        """Draw the trade-offs that were found as a plotly figure, the chosen one as a star.
+
+        The first two objectives are the axes, the third is the colour, the fourth the size of a point.
+        """
         if self.front is None:
             raise EvoSplitError("this split has no trade-offs to plot: it was replayed, or made elsewhere")
         return _figure(plots.front_figure(self.front))
@@ -372,11 +467,15 @@ class SplitReport:
         return "\n".join(lines)
 
     def _size_lines(self) -> list[str]:
-        width = min(max(12, *(len(name) for name in self.names)), _LINE - 31)
-        lines = [f"{pad('subset', width)} {'size':>10} {'asked for':>10} {'share':>8}"]
-        total = sum(self.sizes)
-        for name, size, target in zip(self.names, self.sizes, self.target_sizes, strict=True):
-            lines.append(f"{pad(clip(name, width), width)} {size:>10} {target:>10} {100 * size / total:>7.2f}%")
+        bare = self.n_unlabelled > 0
+        width = min(max(12, *(len(name) for name in self.names)), _LINE - (66 if bare else 47))
+        head = f"{pad('subset', width)} {'size':>9} {'asked for':>9} {'share':>7} {'instances':>10} {'share':>7}"
+        lines = [head + (f" {'no label':>9} {'share':>7}" if bare else "")]
+        for row in self.subset_rows():
+            cells = f"{row.size:>9} {row.target:>9} {100 * row.share:>6.2f}%"
+            cells += f" {row.instances:>10} {100 * row.instance_share:>6.2f}%"
+            cells += f" {row.unlabelled:>9} {100 * row.unlabelled_share:>6.2f}%" if bare else ""
+            lines.append(f"{pad(clip(row.name, width), width)} {cells}")
         return lines
 
     def _measure_lines(self) -> list[str]:
@@ -395,11 +494,11 @@ class SplitReport:
         rows = [(row.label, row) for row in self.worst_labels()]
         pairs = [(" + ".join(row.labels), row) for row in self.pairs[:_PAIRS_SHOWN]]
         lines: list[str] = []
-        both: tuple[tuple[str, list[Any]], ...] = (("classes", rows), ("class pairs", pairs))
+        both: tuple[tuple[str, list[Any]], ...] = (("labels", rows), ("label pairs", pairs))
         for what, entries in both:
             if entries:
                 lines += [""] if lines else []
-                lines.append(f"{what + ' furthest from their share':<42} {'images':>9} {'off by':>9} {'to move':>9}")
+                lines.append(f"{what + ' furthest from their share':<42} {'samples':>9} {'off by':>9} {'to move':>9}")
                 lines += [
                     f"{pad(clip(name, 42), 42)} {row.total:>9} {100 * row.deviation:>8.1f}% {row.misplaced:>9}"
                     for name, row in entries
@@ -410,7 +509,7 @@ class SplitReport:
         missing = self.missing_labels()
         if not missing:
             return []
-        lines = [f"{'missing somewhere':<32} {'images':>11} missing in"]
+        lines = [f"{'missing somewhere':<32} {'samples':>11} missing in"]
         for row in missing[:_MISSING_SHOWN]:
             lines.append(f"{pad(clip(row.label, 32), 32)} {row.total:>11} {clip(', '.join(row.missing), 34)}")
         if len(missing) > _MISSING_SHOWN:
@@ -445,10 +544,24 @@ def build_report(split: Split) -> SplitReport:
         pairs=_pair_rows(counts.labels, tables, pairs_misplaced),
         n_pairs=len(tables.pairs),
         n_pairs_exact=int((pairs_misplaced == 0).sum()),
-        n_unlabelled=int((np.diff(counts.matrix.indptr) == 0).sum()),
+        unlabelled=_unlabelled(split, counts),
         effects=None if constraints is None else effects_of(split, counts, constraints, tables.images),
         best_ed=split.best_ed,
+        flz_bound=_flz_bound(split, counts),
     )
+
+
+def _unlabelled(split: Split, counts: LabelCounts) -> tuple[int, ...]:
+    bare = np.diff(counts.matrix.indptr) == 0
+    return tuple(np.bincount(split.assignment[bare], minlength=len(split.names)).tolist())
+
+
+def _flz_bound(split: Split, counts: LabelCounts) -> int:
+    """Bound FLZ from below; whether labels stand in each other's way is asked only where that is in question."""
+    measures = split.measures
+    if measures.flz == measures.flz_bound:
+        return measures.flz_bound
+    return min(fewest_empty(counts, split.sizes, split.constraints), measures.flz)
 
 
 def _label_rows(

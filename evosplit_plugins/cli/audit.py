@@ -31,6 +31,7 @@ from evosplit_plugins.cli.common import (
     save_page,
     search_options,
     share_table,
+    subset_table,
 )
 
 if TYPE_CHECKING:
@@ -342,7 +343,7 @@ def _show(told: Audit, failures: Sequence[str], *, judged: bool) -> None:
     console.print(Text(told.verdict, style="bold"))
     for line in told.comparison():
         console.print(Text(line))
-    tables = (_subsets(told), _measures(told), _labels(told, console), _pairs(told, console))
+    tables = (subset_table(told.report, ("samples",)), _measures(told), _labels(told, console), _pairs(told, console))
     for table in tables:
         if table.row_count:
             console.print(table)
@@ -362,14 +363,6 @@ def _outcome(told: Audit, failures: Sequence[str]) -> Text:
     if n_leaks:
         reasons.insert(0, f"{n_leaks} {'leak' if n_leaks == 1 else 'leaks'}")
     return Text("failed: ", style="bold red") + Text("; ".join(reasons), style="default")
-
-
-def _subsets(told: Audit) -> Table:
-    report = told.report
-    table = plain_table("subset", "samples", "share")
-    for name, size in zip(report.names, report.sizes, strict=True):
-        table.add_row(Text(clean(name)), str(size), percent(size / sum(report.sizes)))
-    return table
 
 
 def _measures(told: Audit) -> Table:

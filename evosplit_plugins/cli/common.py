@@ -46,6 +46,7 @@ __all__ = [
     "show_extra",
     "show_report",
     "split_options",
+    "subset_table",
     "tell",
 ]
 
@@ -465,10 +466,18 @@ def percent(share: float) -> str:
 
 
 def _subsets(report: SplitReport) -> Table:
-    table = plain_table("subset", "size", "asked for", "share")
-    for name, size, target in zip(report.names, report.sizes, report.target_sizes, strict=True):
-        share = f"{100 * size / sum(report.sizes):.2f}%"
-        table.add_row(Text(clean(name)), str(size), str(target), share)
+    return subset_table(report, ("size", "asked for"))
+
+
+def subset_table(report: SplitReport, columns: tuple[str, ...]) -> Table:
+    """List the subsets with their sizes, all instances and the samples without a label, each with its share."""
+    bare = report.n_unlabelled > 0
+    table = plain_table("subset", *columns, "share", "instances", "share", *(["no label", "share"] if bare else []))
+    for row in report.subset_rows():
+        sizes = [str(row.size), str(row.target)][: len(columns)]
+        held = [f"{100 * row.share:.2f}%", str(row.instances), f"{100 * row.instance_share:.2f}%"]
+        none = [str(row.unlabelled), f"{100 * row.unlabelled_share:.2f}%"] if bare else []
+        table.add_row(Text(clean(row.name)), *sizes, *held, *none)
     return table
 
 

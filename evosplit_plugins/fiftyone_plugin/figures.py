@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from evosplit import ParetoFront, SplitReport, plots
-from evosplit.charts import OBJECTIVE_TITLES, front_points, label_shares
+from evosplit.charts import front_points, label_shares, objective_titles, total_shares
 
 __all__ = ["front_figure", "hidden_objectives", "label_figure", "shown_labels"]
 
@@ -22,9 +22,13 @@ def shown_labels(report: SplitReport, *, everything: bool) -> int:
 
 
 def label_figure(report: SplitReport, *, everything: bool = False) -> dict[str, Any]:
-    """Draw a bar for each label, rarest on top, cut into the subsets' shares; dashes mark the targets."""
+    """Draw a bar for each label, rarest on top, cut into the subsets' shares; dashes mark the targets.
+
+    All instances together, and samples without a label, come below them.
+    """
     shown = max(shown_labels(report, everything=everything), 1)
-    return {**plots.label_figure(label_shares(report, by="instances", limit=shown)), "config": _CONFIG}
+    figure = plots.label_figure(label_shares(report, by="instances", limit=shown), total_shares(report))
+    return {**figure, "config": _CONFIG}
 
 
 def front_figure(front: ParetoFront, *, applied: int, selected: int) -> dict[str, Any]:
@@ -33,12 +37,13 @@ def front_figure(front: ParetoFront, *, applied: int, selected: int) -> dict[str
 
 
 def hidden_objectives(names: Sequence[str]) -> str:
-    """Say what the two axes do not show.
+    """Say how what the two axes do not show is drawn.
 
     Examples
     --------
     >>> hidden_objectives(["images", "instances", "pairs"])
-    " Hover over a point for LPD': label pairs."
+    ' The colour shows LPD: label pairs.'
     """
-    hidden = [OBJECTIVE_TITLES.get(name, name) for name in names[2:]]
-    return f" Hover over a point for {', '.join(hidden)}." if hidden else ""
+    ways = ("The colour shows", "the size")
+    shown = [f"{way} {title}" for way, title in zip(ways, objective_titles(names)[2:], strict=False)]
+    return f" {', '.join(shown)}." if shown else ""

@@ -72,7 +72,15 @@ def lines(sentences: Iterable[str]) -> str:
 
 def size_columns(report: SplitReport) -> dict[str, str]:
     """Choose the columns of `size_table`; groups and kept samples take the room of the shares in a narrow panel."""
-    columns = {"subset": "Subset", "samples": "Samples", "share": "Share", "asked": "Asked for"}
+    columns = {
+        "subset": "Subset",
+        "samples": "Samples",
+        "share": "Share",
+        "asked": "Asked for",
+        "instances": "Instances",
+    }
+    if report.n_unlabelled:
+        columns["unlabelled"] = "No label"
     further = {}
     if report.effects is not None and report.effects.groups is not None:
         further["groups"] = "Groups"
@@ -84,16 +92,17 @@ def size_columns(report: SplitReport) -> dict[str, str]:
 
 
 def size_table(report: SplitReport) -> Rows:
-    """List the subsets with their sizes and shares, their groups and what was kept in them."""
-    total = sum(report.sizes)
+    """List the subsets with their sizes and shares, what they hold, their groups and what was kept in them."""
     rows = [
         {
-            "subset": name,
-            "samples": f"{size:,}",
-            "share": f"{100 * size / total:.1f} %",
-            "asked": f"{target:,}",
+            "subset": row.name,
+            "samples": f"{row.size:,}",
+            "share": f"{100 * row.share:.1f} %",
+            "asked": f"{row.target:,}",
+            "instances": f"{row.instances:,} ({100 * row.instance_share:.1f} %)",
+            "unlabelled": f"{row.unlabelled:,} ({100 * row.unlabelled_share:.1f} %)",
         }
-        for name, size, target in zip(report.names, report.sizes, report.target_sizes, strict=True)
+        for row in report.subset_rows()
     ]
     columns = size_columns(report)
     if report.effects is not None:

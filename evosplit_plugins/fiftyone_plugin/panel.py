@@ -98,7 +98,11 @@ class EvoSplitPanel(foo.Panel):  # type: ignore[misc]  # fiftyone is untyped
         subset, row = int(ctx.params["trace_idx"]), int(ctx.params["idx"])
         point = self._selected(ctx, run)
         split, report = _point(run, point), _report(ctx.dataset, run, point)
-        label = [entry for entry in report.labels if sum(entry.instances)][row].label
+        occurring = [entry for entry in report.labels if sum(entry.instances)]
+        shown = figures.shown_labels(report, everything=bool(ctx.panel.get_state("everything", False)))
+        if row >= shown:
+            return  # the totals below the labels
+        label = occurring[row].label
         ctx.ops.set_view(samples_with(ctx.dataset, run, split, label, split.names[subset]))
 
     def render(self, ctx: Any) -> Any:

@@ -16,6 +16,7 @@ from evosplit.charts import (
     label_shares,
     misplaced,
     number,
+    objective_titles,
     pair_shares,
 )
 
@@ -134,8 +135,19 @@ def test_front_points_are_the_front():
     points = front_points(split.front, split.chosen)
     assert points.values.tolist() == split.front.objectives.tolist()
     assert points.chosen == split.chosen
-    assert points.titles[0] == "LD: images with a label"
+    assert points.titles == objective_titles(split.front.objective_names)
+    assert points.titles[0] == "LD: samples with a label"
     assert points.to_dict() == split.report().to_dict()["front"]
+
+
+@pytest.mark.parametrize("objectives", [("images", "instances", "pairs"), ("images", "pairs"), ("instances", "pairs")])
+def test_titles_name_what_is_measured(objectives):
+    """The measure that an objective is called after is the one that it is."""
+    counts = np.random.default_rng(0).integers(0, 3, (60, 4))
+    split = evosplit.split(counts, (0.5, 0.5), effort="fast", objectives=objectives)
+    measured = {row.name: row.value for row in split.report().comparison()}
+    for title, value in zip(objective_titles(objectives), split.front.objectives[split.chosen], strict=True):
+        assert value == pytest.approx(measured[title.partition(":")[0]])
 
 
 def test_an_empty_report_has_empty_charts():

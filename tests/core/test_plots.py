@@ -10,7 +10,8 @@ import pytest
 
 import evosplit
 from evosplit import EvoSplitError, LabelCounts
-from evosplit.charts import label_shares, pair_shares
+from evosplit.charts import FrontPoints, label_shares, pair_shares, total_shares
+from evosplit.plots import front_figure
 
 HOSTILE = "<script>alert(1)</script>"
 
@@ -28,11 +29,13 @@ def test_labels_are_drawn_as_counted(report):
     """A bar for each label and subset, as long as its share; dashes at the subsets' shares."""
     figure = report.plot_labels(by="instances")
     table = label_shares(report, by="instances")
+    totals = total_shares(report)
     assert type(figure).__module__.startswith("plotly.graph_objs")
-    assert [list(trace.x) for trace in figure.data] == (100 * table.shares.T).tolist()
+    assert [list(trace.x) for trace in figure.data] == (100 * np.concatenate([table.shares, totals.shares]).T).tolist()
+    assert [text.partition(" (")[0] for text in figure.layout.yaxis.ticktext[-2:]] == ["all instances", "no label"]
     assert {shape.x0 for shape in figure.layout.shapes} == {100 * table.targets[0]}
-    assert len(report.plot_labels(limit=2).data[0].x) == 2
-    assert len(report.plot_labels(limit=None).data[0].x) == 6
+    assert len(report.plot_labels(limit=2).data[0].x) == 2 + 2
+    assert len(report.plot_labels(limit=None).data[0].x) == 6 + 2
 
 
 def test_pairs_are_drawn_as_counted(report):
@@ -42,7 +45,7 @@ def test_pairs_are_drawn_as_counted(report):
     expected = 100 * (table.shares / table.targets - 1)
     for j, trace in enumerate(figure.data):
         assert list(trace.x) == pytest.approx(expected[:, j].tolist())
-    assert f"{table.counts[0, 1]} of {table.totals[0]} images" in figure.data[1].hovertext[0]
+    assert f"{table.counts[0, 1]} of {table.totals[0]} samples" in figure.data[1].hovertext[0]
 
 
 def test_front_is_drawn_with_the_choice(report):
@@ -53,6 +56,19 @@ def test_front_is_drawn_with_the_choice(report):
     assert trace.marker.symbol[report.front.chosen] == "star"
     assert trace.hovertext[report.front.chosen].endswith("<br>chosen")
     assert all(title in trace.hovertext[0] for title in report.front.titles)
+    assert list(trace.marker.color) == report.front.values[:, 2].tolist()
+    assert trace.marker.colorbar.title.text == "colour: LPD: label pairs"
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4])
+def test_every_objective_of_the_front_is_drawn(n):
+    """The third objective is the colour, the fourth the size; fronts of fewer look as they did."""
+    names = ("images", "instances", "pairs", "strata")[:n]
+    values = np.array([[1.0, 4.0, 2.0, 3.0], [2.0, 3.0, 1.0, 4.0], [3.0, 1.0, 4.0, 1.0]])[:, :n]
+    marker = front_figure(FrontPoints(names, values, np.ones(n), 1))["data"][0]["marker"]
+    assert ("colorbar" in marker) == (n > 2)
+    assert (marker["color"] == values[:, min(2, n - 1)].tolist()) == (n > 2)
+    assert (marker["size"][0] != marker["size"][2]) == (n > 3)
 
 
 @pytest.mark.parametrize("plot", ["plot_labels", "plot_pairs", "plot_front"])

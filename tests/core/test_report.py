@@ -14,6 +14,7 @@ import pytest
 
 import evosplit
 from evosplit import EvoSplitError, LabelCounts
+from evosplit.charts import total_shares
 from evosplit.text import clean, clip, columns, wrap
 
 
@@ -105,7 +106,7 @@ def test_text_fits_a_terminal(k):
 
 
 def test_summary_speaks_plainly():
-    """The summary says whether sizes are exact, how far classes are off, and what is missing."""
+    """The summary says whether sizes are exact, how far labels are off, and what is missing."""
     counts = np.zeros((60, 3), dtype=int)
     counts[:50, 0] = 1
     counts[::2, 1] = 1
@@ -114,12 +115,16 @@ def test_summary_speaks_plainly():
     words = "\n".join(report.summary)
     assert report.summary[0] == "60 samples in 3 subsets of exactly the sizes asked for."
     assert re.search(
-        r"Every class with at least 30 images is within \d+\.\d % of its share \(furthest: [01]\)\.", words
+        r"Every label with at least 30 samples is within \d+\.\d % of its share \(furthest: [01]\)\.", words
     )
-    assert "1 class has fewer than 3 images, too few for every subset: 2." in words
-    assert "Every class is in as many subsets as its images can reach." in words
-    assert "Classes as close to their shares as whole images allow: all 3." in words
-    assert re.search("Compared with a random split, classes are .* their shares and class pairs are .*", words)
+    assert "1 label has fewer than 3 samples, too few for every subset: 2." in words
+    assert "1 time a label is missing in a subset; no split of these sizes has fewer." in words
+    assert "Labels as close to their shares as whole samples allow, each on its own: all 3." in words
+    assert re.search(
+        r"Compared with the average random split \(single ones scatter by \d+ % in labels and \d+ % in label pairs\), "
+        "labels are .* their shares and label pairs are .*",
+        words,
+    )
     assert [row.label for row in report.missing_labels()] == ["2"]
 
 
@@ -136,7 +141,7 @@ def test_summary_of_a_bad_split():
     )
     summary = split.report().summary
     assert summary[0] == "4 samples in 2 subsets, whose sizes are off by 1 on average."
-    assert "1 time a class is missing in a subset although it has enough images to be in one more." in summary
+    assert "1 time a label is missing in a subset; no split of these sizes has fewer than 0." in summary
     assert summary[-1] == "something was different."
     assert split.report().to_dict()["front"] is None
 
@@ -154,24 +159,27 @@ def test_tiny_data(counts):
     assert "nan" not in str(report) + json.dumps(report.to_dict(), allow_nan=False)
 
 
-def test_every_class_everywhere():
+def test_every_label_everywhere():
     """Where nothing is missing, rare or off, the summary is short and says so."""
     report = report_on(np.tile([[1, 0], [1, 1]], (40, 1)), (0.5, 0.5))
+    scatter = round(100 * report.random_spread["ld"] / report.random["ld"])  # the second label is the pair
     assert report.summary == (
         "80 samples in 2 subsets of exactly the sizes asked for.",
-        "Every class is within 0.0 % of its share (furthest: 1).",
-        "Classes as close to their shares as whole images allow: all 2.",
-        "Every class is in every subset.",
-        "Compared with a random split, classes have exactly their shares and class pairs have exactly their shares.",
+        "Instances of all labels together are within 0.0 % of their share.",
+        "Every label is within 0.0 % of its share (furthest: 1).",
+        "Labels as close to their shares as whole samples allow, each on its own: all 2.",
+        "Every label is in every subset.",
+        f"Compared with the average random split (single ones scatter by {scatter} % in labels and {scatter} % in "
+        "label pairs), labels have exactly their shares and label pairs have exactly their shares.",
     )
 
 
-def test_classes_that_never_occur():
-    """Classes without any image are named, and are not missing anywhere."""
+def test_labels_that_never_occur():
+    """Labels without any sample are named, and are not missing anywhere."""
     counts = LabelCounts(np.tile([[1, 0, 0], [1, 0, 1]], (40, 1)), labels=["cat", "unicorn", "dog"])
     summary = report_on(counts, (0.5, 0.5)).summary
-    assert "Every class is in every subset." in summary
-    assert "1 class occurs nowhere: unicorn." in summary
+    assert "Every label is in every subset." in summary
+    assert "1 label occurs nowhere: unicorn." in summary
 
 
 def test_worse_than_random_is_said():
@@ -179,7 +187,35 @@ def test_worse_than_random_is_said():
     counts = LabelCounts(np.repeat([[1, 1], [0, 0]], 50, axis=0))
     halves = np.repeat([0, 1], 50)
     split = evosplit.Split(("a", "b"), halves, counts.ids, (50, 50), counts=counts)
-    assert re.search(r"classes are \d+ times further from their shares", "\n".join(split.report().summary))
+    assert re.search(r"labels are \d+ times further from their shares", "\n".join(split.report().summary))
+
+
+def test_labels_that_share_samples_are_not_held_against_the_split():
+    """Where labels stand in each other's way, the report knows how many cells every split leaves empty."""
+    counts = np.array(
+        [[1, 1, 0], [1, 0, 1], [0, 1, 1]] * 2 + [[0, 0, 0]] * 6
+    )  # one sample of a subset shows two labels
+    report = report_on(counts, (10, 1, 1), effort="normal", method="evosplit")
+    assert (report.measures.flz, report.measures.flz_bound, report.flz_bound) == (2, 0, 2)
+    assert report.to_dict()["bound"]["flz"] == 2
+    assert "2 times a label is missing in a subset; no split of these sizes has fewer." in report.summary
+
+
+def test_instances_and_samples_without_a_label():
+    """Text, data and plots say what each subset holds of all instances and of the samples without a label."""
+    counts = np.array([[5], [1], [1], [1], [0], [0], [0], [0]] * 5)
+    split = evosplit.Split(("a", "b"), np.repeat([0, 1], 20), np.arange(40), (20, 20), counts=LabelCounts(counts))
+    split = replace(split, assignment=np.array([0, 1, 1, 1, 0, 0, 0, 1] * 5))
+    report = split.report()
+    assert (report.instances, report.unlabelled, report.n_unlabelled) == ((25, 15), (15, 5), 20)
+    data = report.to_dict()
+    assert (data["instances"], data["unlabelled"]) == ({"a": 25, "b": 15}, {"a": 15, "b": 5})
+    assert re.search(r"^a +20 +20 +50\.00% +25 +62\.50% +15 +75\.00%$", str(report), flags=re.MULTILINE)
+    assert "Instances of all labels together are within 25.0 % of their share." in report.summary
+    assert "Samples without a label are within 50.0 % of their share." in report.summary
+    totals = total_shares(report)
+    assert (totals.names, totals.counts.tolist()) == (("all instances", "no label"), [[25, 15], [15, 5]])
+    assert "no label" not in str(report_on(np.ones((9, 1), dtype=int)))
 
 
 def test_an_empty_subset():
@@ -230,7 +266,7 @@ def test_torn_groups_are_told():
 
 
 def test_what_groups_can_reach():
-    """A class whose images are all in one group cannot be in two subsets, and that is not held against the split."""
+    """A label whose samples are all in one group cannot be in two subsets, and that is not held against the split."""
     counts = np.zeros((40, 2), dtype=int)
     counts[:4, 0] = 1
     counts[::2, 1] = 1
@@ -238,8 +274,9 @@ def test_what_groups_can_reach():
     split = evosplit.split(counts, {"train": 20, "test": 20}, effort="fast", groups=groups)
     report = split.report()
     assert [row.label for row in report.missing_labels()] == ["0"]
-    assert any(line.endswith("can reach, groups and locks considered.") for line in report.summary)
-    assert not any("although it has enough" in line for line in report.summary)
+    assert any(
+        line.endswith("no split of these sizes has fewer, groups and locks considered.") for line in report.summary
+    )
     assert report.to_dict()["bound"]["flz"] == 1
 
 
@@ -264,7 +301,7 @@ def test_strata_and_minima_are_reported():
     assert below
     assert report.effects.below_minimum == below
     assert any(line.startswith("Every category of light is within") for line in report.summary)
-    assert any("fewer than 4 images in some subset" in line for line in report.summary)
+    assert any("fewer than 4 samples in some subset" in line for line in report.summary)
     assert report.effects.label_weights == {"3": 2.5}
     kept = constrained(min_per_label=2, objectives=("images",)).report()
     assert kept.effects.min_per_label == 2
@@ -327,7 +364,7 @@ def test_page_is_self_contained_and_escapes_names(tmp_path):
     assert [attributes for attributes, _ in scripts] == [' type="application/json" id="data"', ""]
     digest = base64.b64encode(hashlib.sha256(scripts[1][1].encode()).digest()).decode()
     assert f"script-src 'sha256-{digest}'" in text
-    assert json.loads(scripts[0][1])["tables"]["classes"]["names"] == ["</script><script>alert(1)</script>", "dog"]
+    assert json.loads(scripts[0][1])["tables"]["labels"]["names"] == ["</script><script>alert(1)</script>", "dog"]
 
 
 def test_page_holds_the_numbers_of_the_report(tmp_path):
@@ -336,9 +373,9 @@ def test_page_holds_the_numbers_of_the_report(tmp_path):
     report = split.report()
     text = page_of(tmp_path, report)
     data = json.loads(re.search(r'id="data">(.*?)</script>', text, flags=re.DOTALL).group(1))
-    classes = data["tables"]["classes"]
-    assert classes["views"][0]["counts"] == [list(row.images) for row in report.labels]
-    assert classes["views"][1]["counts"] == [list(row.instances) for row in report.labels]
+    labels = data["tables"]["labels"]
+    assert labels["views"][0]["counts"] == [list(row.images) for row in report.labels]
+    assert labels["views"][1]["counts"] == [list(row.instances) for row in report.labels]
     assert data["scatter"]["off"] == pytest.approx([row.deviation for row in report.labels], rel=1e-4)
     assert data["tables"]["pairs"]["views"][0]["counts"] == [list(row.images) for row in report.pairs]
     assert data["front"]["chosen"] == split.chosen

@@ -437,7 +437,8 @@ class TestExecute:
         assert subset["scene 0"] == {"test"}
         assert result["constraints"]["groups"]["total"] == 12
         assert result["constraints"]["locked"] == {"train": 0, "test": 4}
-        assert list(result["size_columns"]) == ["subset", "samples", "asked", "groups", "kept"]
+        columns = ["subset", "samples", "asked", "instances", "unlabelled", "groups", "kept"]
+        assert list(result["size_columns"]) == columns
         assert [row["groups"] for row in result["size_rows"]] == ["6", "6"]
         assert {row["field"] for row in result["strata_rows"]} == {"weather", "area"}
         assert any("Box sizes are told by the share" in note for note in result["notes"])
@@ -592,7 +593,10 @@ class TestPanel:
         operations = panel_call(foo, dataset, "on_load")
         schema, data = panel_schema(operations), panel_data(operations)
         assert [line["samples"] for line in data["sizes"]] == ["20", "20"]
-        assert data["measures"][0]["measure"] == "LD: images with a label"
+        assert [line["instances"] for line in data["sizes"]] == [
+            f"{row.instances:,} ({100 * row.instance_share:.1f} %)" for row in split.report().subset_rows()
+        ]
+        assert data["measures"][0]["measure"] == "LD: samples with a label"
         assert {line["label"] for line in data["worst"]} == set(NAMES)
         assert len(schema["front"]["view"]["data"][0]["x"]) == len(split.front)
         bars = schema["labels"]["view"]["data"]
@@ -647,6 +651,13 @@ class TestPanel:
         view = fiftyone.DatasetView._build(dataset, operations["set_view"][0]["view"])
         carriers = dataset.match(F("gt.detections.label").contains(label)).values("id")
         assert set(view.values("id")) == set(split.ids("test")) & set(carriers)
+
+    def test_bar_of_all_instances(self, foo, dataset):
+        """A click on the totals below the labels changes nothing."""
+        split = evosplit_plugin().evosplit_fiftyone(dataset, (0.5, 0.5), **PARAMS)
+        below = sum(1 for row in split.report().labels if row.total)
+        assert "set_view" in panel_call(foo, dataset, "on_bar", trace_idx=1, idx=below - 1)
+        assert "set_view" not in panel_call(foo, dataset, "on_bar", trace_idx=1, idx=below)
 
     def test_bar_of_another_point(self, foo, fiftyone, dataset):
         """For a trade-off that is not in use, the bar shows the samples that it would hold."""
@@ -734,9 +745,9 @@ class TestFigures:
 
         figure = label_figure(report)
         names = figure["layout"]["yaxis"]["ticktext"]
-        assert names == ["&lt;b&gt;bold &amp; co&lt;/b&gt; (2) ", "cat (4) "]
+        assert names == ["&lt;b&gt;bold &amp; co&lt;/b&gt; (2) ", "cat (4) ", "all instances (6) ", "no label (1) "]
         sums = [sum(parts) for parts in zip(*(trace["x"] for trace in figure["data"]), strict=True)]
-        assert sums == pytest.approx([100, 100])
+        assert sums == pytest.approx([100, 100, 100, 100])
         assert figure["layout"]["shapes"][0]["x0"] == pytest.approx(50)
 
     def test_names_are_text(self, fiftyone, report):
@@ -752,8 +763,8 @@ class TestFigures:
         lists = [[f"{'x' * 60}{i}"] * 2 for i in range(100)]
         report = evosplit.split(LabelCounts.from_lists(lists), (0.5, 0.5), method="random").report()
         few, everything = label_figure(report), label_figure(report, everything=True)
-        assert len(few["data"][0]["x"]) == LABELS_AT_FIRST
-        assert everything["data"][0]["y"] == list(range(100))
+        assert len(few["data"][0]["x"]) == LABELS_AT_FIRST + 1  # the instances of all labels below
+        assert everything["data"][0]["y"] == list(range(101))
         assert max(map(len, everything["layout"]["yaxis"]["ticktext"])) < 40
         assert everything["layout"]["height"] > few["layout"]["height"]
 

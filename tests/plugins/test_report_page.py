@@ -125,7 +125,7 @@ def column(page, table, title):
     return [float(re.match(r"[\d,.]+", cell.strip()).group().replace(",", "")) for cell in cells]
 
 
-def names(page, table="classes"):
+def names(page, table="labels"):
     """Read the first column of a table."""
     return page.locator(f"[data-table={table}] tbody th").all_inner_texts()
 
@@ -137,7 +137,7 @@ def test_every_page_opens_fits_and_can_be_read(open_page, name, viewport, theme)
     """Without messages or requests, as wide as the window, and with enough contrast, in both themes."""
     with open_page(name, viewport, theme) as page:
         assert page.title() == "EvoSplit report"
-        page.locator("[data-table=classes] tbody tr").first.wait_for()
+        page.locator("[data-table=labels] tbody tr").first.wait_for()
         overflow = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
         assert page.evaluate(overflow) == 0
         assert page.evaluate(FAINT) == []
@@ -148,7 +148,7 @@ def test_every_page_opens_fits_and_can_be_read(open_page, name, viewport, theme)
 def test_data_without_labels(open_page):
     """A split of samples without any label has a page too, which says so."""
     with open_page("bare") as page:
-        assert page.locator("#classes p").inner_text() == "No sample carries a label."
+        assert page.locator("#labels p").inner_text() == "No sample carries a label."
         assert page.locator("#pairs, #trade-offs, #constraints").count() == 0
 
 
@@ -156,7 +156,7 @@ def test_names_are_text(open_page):
     """A class and a subset called like a script show as that text; nothing runs."""
     with open_page("small") as page:
         assert HOSTILE in names(page)
-        assert HOSTILE in page.locator("[data-table=classes] thead").inner_text()
+        assert HOSTILE in page.locator("[data-table=labels] thead").inner_text()
         assert HOSTILE in page.locator("#sizes").inner_text()
         assert page.locator("script").count() == 2
 
@@ -186,19 +186,19 @@ def test_classes_are_all_there(open_page, pages):
 def test_search(open_page):
     """Typing narrows the table at once and says how many are left; whatever is typed is text."""
     with open_page("many") as page:
-        field = page.get_by_role("searchbox", name="Search classes")
-        status = page.locator("[data-table=classes] [role=status]")
+        field = page.get_by_role("searchbox", name="Search labels")
+        status = page.locator("[data-table=labels] [role=status]")
         before = int(status.inner_text().split()[0].replace(",", ""))
         field.fill("NUMBER 119")
         found = names(page)
         assert found
         assert all("number 119" in name for name in found)
-        assert status.inner_text() == f"{len(found)} of {before:,} classes"
+        assert status.inner_text() == f"{len(found)} of {before:,} labels"
         field.fill("<script>")
         assert names(page) == [HOSTILE]
         field.fill("(no such [class")
         assert names(page) == []
-        assert status.inner_text() == f"0 of {before:,} classes"
+        assert status.inner_text() == f"0 of {before:,} labels"
         field.fill("")
         assert len(names(page)) == 50
 
@@ -206,21 +206,21 @@ def test_search(open_page):
 def test_sorting(open_page, pages):
     """Each heading sorts by its column, up and down, by mouse and by keyboard; screen readers are told."""
     with open_page("constrained") as page:
-        heading = page.locator("[data-table=classes] thead th")
+        heading = page.locator("[data-table=labels] thead th")
         assert heading.nth(1).get_attribute("aria-sort") == "ascending"
-        assert column(page, "classes", "images") == sorted(column(page, "classes", "images"))
-        off = page.locator("[data-table=classes]").get_by_role("button", name="off by")
+        assert column(page, "labels", "samples") == sorted(column(page, "labels", "samples"))
+        off = page.locator("[data-table=labels]").get_by_role("button", name="off by")
         off.click()
-        assert column(page, "classes", "off by") == sorted(column(page, "classes", "off by"), reverse=True)
+        assert column(page, "labels", "off by") == sorted(column(page, "labels", "off by"), reverse=True)
         page.keyboard.press("Enter")
-        assert column(page, "classes", "off by") == sorted(column(page, "classes", "off by"))
+        assert column(page, "labels", "off by") == sorted(column(page, "labels", "off by"))
         assert heading.nth(2).get_attribute("aria-sort") == "ascending"
         assert heading.nth(1).get_attribute("aria-sort") is None
-        page.locator("[data-table=classes]").get_by_role("button", name="class", exact=True).click()
+        page.locator("[data-table=labels]").get_by_role("button", name="label", exact=True).click()
         assert names(page)[1:4] == ["class 0", "class 1", "class 2"]
         report = pages[1]["constrained"].report()
         by_share = max((row for row in report.labels), key=lambda row: row.images[2] / row.total)
-        page.locator("[data-table=classes]").get_by_role("button", name="test").click()
+        page.locator("[data-table=labels]").get_by_role("button", name="test").click()
         assert names(page)[0].strip() == by_share.label.strip()
 
 
@@ -228,12 +228,12 @@ def test_counting_instances(open_page, pages):
     """The same table counts images or instances."""
     report = pages[1]["small"].report()
     with open_page("small") as page:
-        assert column(page, "classes", "images") == sorted(row.total for row in report.labels)
-        heading = page.locator("[data-table=classes] thead")
+        assert column(page, "labels", "samples") == sorted(row.total for row in report.labels)
+        heading = page.locator("[data-table=labels] thead")
         assert "to move" in heading.inner_text()
         page.get_by_label("count").select_option("instances")
         assert "to move" not in heading.inner_text()
-        assert column(page, "classes", "instances") == sorted(sum(row.instances) for row in report.labels)
+        assert column(page, "labels", "instances") == sorted(sum(row.instances) for row in report.labels)
 
 
 def test_strata_have_tables(open_page):

@@ -1,4 +1,4 @@
-"""The report as one self-contained HTML page: no network, dark and light, narrow and wide, for 3 classes or 3,000.
+"""The report as one self-contained HTML page: no network, dark and light, narrow and wide, for 3 labels or 3,000.
 
 The page holds its style, its script and the numbers of the report as JSON. Names are data: in the markup they are
 escaped, the script writes them as text, and a content security policy lets no script run but the page's own.
@@ -22,6 +22,7 @@ from evosplit.charts import ShareTable, label_scatter, label_shares, number, pai
 from evosplit.methods import METHODS
 
 if TYPE_CHECKING:
+    from evosplit.charts import FrontPoints
     from evosplit.effects import ConstraintEffects
     from evosplit.report import MeasureRow, SplitReport
 
@@ -58,8 +59,8 @@ def _page(report: SplitReport) -> str:
     sections = [
         ("summary", "In short", _summary(report)),
         ("sizes", "Sizes", _sizes(report)),
-        ("classes", "Classes", _classes(report)),
-        ("pairs", "Class pairs", _pairs(report)),
+        ("labels", "Labels", _labels(report)),
+        ("pairs", "Label pairs", _pairs(report)),
         ("measures", "Measures", _measures(report)),
         ("trade-offs", "Trade-offs", _front(report)),
         ("constraints", "Constraints", _constraints(report.effects)),
@@ -106,7 +107,7 @@ def _header(report: SplitReport) -> str:
     occurring = sum(1 for row in report.labels if row.total)
     facts = [
         _plural(sum(report.sizes), "sample"),
-        _plural(occurring, "class", "classes"),
+        _plural(occurring, "label"),
         _plural(len(report.names), "subset"),
     ]
     if report.n_unlabelled:
@@ -129,25 +130,27 @@ def _tiles(report: SplitReport) -> Iterable[str]:
     else:
         least = f"groups and locks allow {number(report.best_ed)}" if report.best_ed else "on average"
         yield _tile("Sizes", f"± {number(measures.ed)}", least, "" if measures.ed <= report.best_ed else "bad")
-    for title, key in (("Classes", "ld"), ("Class pairs", "lpd")):
+    for title, key in (("Labels", "ld"), ("Label pairs", "lpd")):
         value, random = getattr(measures, key), report.random[key]
         if random > 0 and value == 0:
             yield _tile(title, "perfect", "exactly their shares in every subset", "good")
         elif random > 0:
             better = value <= random
             times = random / value if better else value / random
-            words = f"{'closer to' if better else 'further from'} their shares than in a random split"
+            words = f"{'closer to' if better else 'further from'} their shares than in the average random split"
             yield _tile(
                 title, f"{times:.1f} ×" if times < 10 else f"{times:,.0f} ×", words, "good" if better else "bad"
             )
-    gaps = measures.flz - measures.flz_bound
-    if not report.missing_labels():
-        words = "every class is in every subset"
-    elif measures.flz_bound:
-        words = f"times, beyond the {measures.flz_bound:,} that no split can avoid"
+    empty = sum(len(row.missing) for row in report.missing_labels())
+    nowhere = measures.flz - empty  # combinations of labels that no sample carries
+    proved = measures.flz <= report.flz_bound
+    if not empty:
+        words = "every label is in every subset"
+    elif proved:
+        words = "times in a subset; no split of these sizes has fewer"
     else:
-        words = "times, and all classes have enough images"
-    yield _tile("A class is missing", f"{gaps:,}", words, "bad" if gaps else "good")
+        words = f"times in a subset; lower bound {report.flz_bound - nowhere:,}"
+    yield _tile("A label is missing", f"{empty:,}", words, "good" if proved else "")
 
 
 def _tile(title: str, value: str, words: str, mood: str) -> str:
@@ -158,35 +161,42 @@ def _tile(title: str, value: str, words: str, mood: str) -> str:
 
 
 def _sizes(report: SplitReport) -> str:
-    total = sum(report.sizes)
     widest = max(*report.sizes, *report.target_sizes, 1)
+    bare = report.n_unlabelled > 0
     rows = []
-    for j, (name, size, target) in enumerate(zip(report.names, report.sizes, report.target_sizes, strict=True)):
+    for j, row in enumerate(report.subset_rows()):
         bar = (
-            f'<span class="bullet" aria-hidden="true" style="--c: {_colour(j)}; --t: {100 * target / widest:.2f}%">'
-            f'<i style="width: {100 * size / widest:.2f}%"></i></span>'
+            f'<span class="bullet" aria-hidden="true" style="--c: {_colour(j)}; --t: {100 * row.target / widest:.2f}%">'
+            f'<i style="width: {100 * row.size / widest:.2f}%"></i></span>'
         )
-        difference = "" if size == target else f' <span class="none">{size - target:+,}</span>'
-        rows.append([_subset(j, name), f"{size:,}{difference}", f"{target:,}", f"{100 * size / total:.2f} %", bar])
-    return _table(["subset", "samples", "asked for", "share", ""], rows, "sizes")
+        difference = "" if row.size == row.target else f' <span class="none">{row.size - row.target:+,}</span>'
+        cells = [_subset(j, row.name), f"{row.size:,}{difference}", f"{row.target:,}", f"{100 * row.share:.2f} %", bar]
+        cells.append(_held(row.instances, row.instance_share))
+        rows.append([*cells, _held(row.unlabelled, row.unlabelled_share)] if bare else cells)
+    heads = ["subset", "samples", "asked for", "share", "", "instances", *(["no label"] if bare else [])]
+    return _table(heads, rows, "sizes")
 
 
-def _classes(report: SplitReport) -> str:
+def _held(count: int, share: float) -> str:
+    return f'{count:,}<span class="share">{100 * share:.2f} %</span>'
+
+
+def _labels(report: SplitReport) -> str:
     if not any(row.total for row in report.labels):
         return "<p>No sample carries a label.</p>"
     choice = ""
     if _has_repeats(report):
-        options = '<option value="0">images</option><option value="1">instances</option>'
+        options = '<option value="0">samples</option><option value="1">instances</option>'
         choice = f"<label>count <select>{options}</select></label>"
     return (
-        "<p>How far each class is off: the largest difference between its share in a subset and the subset's share of "
-        "all samples, relative to the latter. Rare classes cannot come closer than whole images allow.</p>"
+        "<p>How far each label is off: the largest difference between its share in a subset and the subset's share of "
+        "all samples, relative to the latter. Rare labels cannot come closer than whole samples allow.</p>"
         '<ul class="legend"><li><span class="dot" style="--c: var(--accent)"></span>this split</li>'
-        '<li><span class="dot"></span>a random split</li></ul>'
+        '<li><span class="dot"></span>random splits, on average</li></ul>'
         '<div class="chart" data-chart="scatter"></div>'
-        "<p>All classes, the rarest first. A bar ends at the line in its middle where the share is exactly right; "
-        "“to move” counts the images that would have to change subsets until no class could come closer to its shares."
-        f"</p>{_share_table('classes', 'classes', choice)}"
+        "<p>All labels, the rarest first. A bar ends at the line in its middle where the share is exactly right; “to "
+        "move” counts the samples that would have to change subsets until the label, on its own, is as close to its "
+        f"shares as whole samples allow.</p>{_share_table('labels', 'labels', choice)}"
     )
 
 
@@ -195,8 +205,8 @@ def _pairs(report: SplitReport) -> str:
         return ""
     exact = f"{report.n_pairs_exact:,} of {report.n_pairs:,}"
     return (
-        f"<p>Classes that occur together in an image. {exact} pairs are within one image of their exact share in every "
-        f"subset; here are the {len(report.pairs):,} that are furthest from it.</p>{_share_table('pairs', 'pairs')}"
+        f"<p>Labels that occur together in a sample. {exact} pairs are as close to their shares as whole samples "
+        f"allow; here are the {len(report.pairs):,} that are furthest from them.</p>{_share_table('pairs', 'pairs')}"
     )
 
 
@@ -219,14 +229,17 @@ def _measures(report: SplitReport) -> str:
     if "sois" in report.stratified:
         marks["pairs"] = "stratified by pairs"
     if "is" in report.stratified:
-        marks["labels"] = "stratified by classes"
+        marks["labels"] = "stratified by labels"
     legend = "".join(f'<li><span class="mark {kind}"></span>{words}</li>' for kind, words in marks.items())
     stratified = '<span class="long">stratified</span> by'
-    columns = ["this split", f"{stratified} pairs", f"{stratified} classes", "random", "bound"]
+    columns = ["this split", f"{stratified} pairs", f"{stratified} labels", "random", "bound"]
     values = [[row.value, row.by_pairs, row.by_labels, row.random, row.bound] for row in rows]
     shown = [j for j in range(len(columns)) if any(line[j] is not None for line in values)]
     cells = [
-        [f'{row.name}<span class="soft">, {row.meaning}</span>', *(_number(line[j]) for j in shown)]
+        [
+            f'{row.name}<span class="soft">, {row.meaning}</span>',
+            *(_number(line[j]) + (_spread(row) if columns[j] == "random" else "") for j in shown),
+        ]
         for row, line in zip(rows, values, strict=True)
     ]
     without = ""
@@ -235,11 +248,16 @@ def _measures(report: SplitReport) -> str:
         why = "it cannot keep groups whole" if grouped else "the data is too large or has no labels"
         without = f"<p>Iterative stratification is not among them: {why}.</p>"
     return (
-        "<p>How uneven classes and pairs are over the subsets, beside other ways to split the same data. The scale is "
-        "relative to a random split; each step to the left is ten times better. The hatched part is out of reach for "
-        f'any split of these sizes.</p>{without}<ul class="legend">{legend}</ul>{_tracks(rows)}'
+        "<p>How uneven labels and pairs are over the subsets, beside other ways to split the same data. The scale is "
+        "relative to the average random split (± says how far single ones are from it); each step to the left is ten "
+        f"times better. The hatched part is out of reach for any split of these sizes.</p>{without}"
+        f'<ul class="legend">{legend}</ul>{_tracks(rows)}'
         f"{_table(['measure', *(columns[j] for j in shown)], cells, 'measures')}"
     )
+
+
+def _spread(row: MeasureRow) -> str:
+    return f'<span class="share">± {100 * row.random_spread / row.random:.0f} %</span>' if row.random_spread else ""
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]], kind: str = "") -> str:
@@ -300,8 +318,17 @@ def _front(report: SplitReport) -> str:
     return (
         f"<p>{len(front)} splits were found of which none is better than another in everything. The star is the one in "
         'use; another is taken by its number, <code>split.pick(0)</code>, or by a rule, <code>split.pick("lpd")</code>.'
-        '</p><div class="panels" data-chart="front"></div><details><summary>As a table</summary>'
+        f'</p>{_colours(front)}<div class="panels" data-chart="front"></div><details><summary>As a table</summary>'
         f"{_table(['trade-off', *map(_e, front.titles)], rows)}</details>"
+    )
+
+
+def _colours(front: FrontPoints) -> str:
+    if len(front.titles) < 3:
+        return ""
+    return (
+        '<p class="soft">The colour of a point tells what its chart does not show: <span class="less">less</span> is '
+        'better than <span class="more">more</span>.</p>'
     )
 
 
@@ -323,7 +350,7 @@ def _constraints(effects: ConstraintEffects | None) -> str:
         parts.append(f"<h3>{_name(name)}</h3>{_share_table(f'stratum{at}', name, search=len(table) > 10)}")
     if effects.label_weights:
         weights = sorted(effects.label_weights.items(), key=lambda item: -item[1])
-        parts.append(f"<h3>Weights</h3>{_table(['class', 'weight'], [[_name(key), f'{w:g}'] for key, w in weights])}")
+        parts.append(f"<h3>Weights</h3>{_table(['label', 'weight'], [[_name(key), f'{w:g}'] for key, w in weights])}")
     return "".join(parts)
 
 
@@ -366,8 +393,8 @@ def _data(report: SplitReport) -> dict[str, Any]:
     occurring = [row for row in report.labels if row.total]
     pairs = pair_shares(report)
     tables = {
-        "classes": {
-            **_table_data("class", "classes", *views),
+        "labels": {
+            **_table_data("label", "labels", *views),
             "sorted": "total",
             "random": _rounded(row.random_deviation for row in occurring),
             "move": [row.misplaced for row in occurring],

@@ -34,7 +34,7 @@ function measure(value) {
   return Math.abs(value) >= 0.001 && Math.abs(value) < 1e5 ? String(Number(value.toPrecision(3))) : value.toExponential(2);
 }
 
-// --- tables of shares: classes, pairs, strata
+// --- tables of shares: labels, pairs, strata
 
 function shareTable(holder) {
   const source = data.tables[holder.dataset.table];
@@ -63,7 +63,7 @@ function shareTable(holder) {
     const share = (i) => views[view].counts[i][j] / Math.max(totals[view][i], 1);
     columns.push({ key: `subset${j}`, title: name, subset: j, value: share });
   });
-  // These two are about images, the first view.
+  // These two are about samples, the first view.
   if (source.random) columns.push({ key: "random", title: "random", value: (i) => source.random[i], show: percent, extra: true });
   if (source.move) columns.push({ key: "move", title: "to move", value: (i) => source.move[i], show: whole, extra: true });
   const shownColumns = () => columns.filter((column) => !column.extra || view === 0);
@@ -270,26 +270,26 @@ function scatterChart(holder) {
   const show = (value) => (value === low ? `≤ ${percent(value)}` : percent(value).replace(/\.0 %$/, " %"));
   const select = chart(holder, {
     height: 320,
-    label: "How far each class is off, against how frequent it is. Arrow keys step through the classes.",
-    x: { log: true, low: least(totals) * 0.9, high: most(totals) * 1.1, title: "images with the class", show: whole },
+    label: "How far each label is off, against how frequent it is. Arrow keys step through the labels.",
+    x: { log: true, low: least(totals) * 0.9, high: most(totals) * 1.1, title: "samples with the label", show: whole },
     y: { log: true, low, high: most([...positive, low * 10]) * 1.2, title: "off by", show },
     points,
     layers: (x, y) => [
       dots(totals.map((total, i) => [x(total), y(random[i])]), "random", size),
       dots(points.map(([total, value]) => [x(total), y(value)]), "this", size),
     ],
-    describe: (i) => [names[i], `${whole(totals[i])} ${totals[i] === 1 ? "image" : "images"}`,
-      `off by ${percent(off[i])}, in a random split ${percent(random[i])}`],
+    describe: (i) => [names[i], `${whole(totals[i])} ${totals[i] === 1 ? "sample" : "samples"}`,
+      `off by ${percent(off[i])}, in random splits ${percent(random[i])}`],
     select: (i) => select(i),
   });
 }
 
-function star(x, y, radius) {
+function star(x, y, radius, further) {
   const corners = Array.from({ length: 10 }, (_, i) => {
     const r = i % 2 ? radius * 0.45 : radius;
     return `${(x + r * Math.sin((i * Math.PI) / 5)).toFixed(1)},${(y - r * Math.cos((i * Math.PI) / 5)).toFixed(1)}`;
   });
-  return shape("polygon", { class: "star", points: corners.join(" ") });
+  return shape("polygon", { class: "star", points: corners.join(" "), ...further });
 }
 
 function frontCharts(holder) {
@@ -305,8 +305,15 @@ function frontCharts(holder) {
     `Trade-off ${i}${i === chosen ? ", the one in use" : ""}`,
     ...titles.map((title, axis) => `${title}: ${measure(values[i][axis])}`),
   ];
+  // The part of the other points that have less; an outlier would leave the rest in one colour.
+  const ranks = titles.map((_, axis) =>
+    values.map((point) => values.filter((other) => other[axis] < point[axis]).length / Math.max(values.length - 1, 1)));
   for (let a = 0; a < titles.length; a += 1) {
     for (let b = a + 1; b < titles.length; b += 1) {
+      // Between the colours of less and of more, by what this chart does not show.
+      const hidden = titles.map((_, axis) => axis).filter((axis) => axis !== a && axis !== b);
+      const share = (i) => (100 * hidden.reduce((sum, axis) => sum + ranks[axis][i], 0)) / hidden.length;
+      const tint = (i) => (hidden.length ? { style: `fill: color-mix(in oklab, var(--more) ${share(i).toFixed(0)}%, var(--less))` } : {});
       const box = element("div", { class: "chart" });
       const here = panels.length;
       holder.append(box);
@@ -316,8 +323,8 @@ function frontCharts(holder) {
         x: around(a), y: around(b),
         points: values.map((point) => [point[a], point[b]]),
         layers: (x, y) => [
-          ...values.flatMap((point, i) => (i === chosen ? [] : [shape("circle", { class: "point", r: 5, cx: x(point[a]), cy: y(point[b]) })])),
-          star(x(values[chosen][a]), y(values[chosen][b]), 11),
+          ...values.flatMap((point, i) => (i === chosen ? [] : [shape("circle", { class: "point", r: 5, cx: x(point[a]), cy: y(point[b]), ...tint(i) })])),
+          star(x(values[chosen][a]), y(values[chosen][b]), 12, tint(chosen)),
         ],
         describe,
         select: (i) => panels.forEach((select, at) => select(i, at !== here)),

@@ -1,0 +1,63 @@
+"""How few label-subset combinations can be left empty: against every split of tiny data."""
+
+from __future__ import annotations
+
+import naive
+import numpy as np
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from strategies import conditions_for, count_matrices, problems
+
+from evosplit import LabelCounts, coverage
+from evosplit.constraints import Constraints, resolve_constraints
+from evosplit.coverage import fewest_empty
+from evosplit.ratios import Subsets
+
+
+@settings(max_examples=40)
+@given(problems(max_samples=7, max_subsets=3))
+def test_it_is_what_the_best_split_leaves(problem):
+    """Of tiny data the bound is reached: no split of these sizes has fewer, and one has as many."""
+    counts, sizes = problem
+    assert fewest_empty(LabelCounts(counts), tuple(sizes)) == naive.fewest_empty_cells(counts, sizes)
+
+
+@st.composite
+def constrained_splits(draw):
+    """Draw counts, groups, locks and an assignment that respects them."""
+    counts = draw(count_matrices(min_samples=3, max_samples=7, min_labels=1, max_labels=4))
+    k = draw(st.integers(2, 3))
+    groups, locked = draw(conditions_for(len(counts), k))
+    return counts, k, groups, locked, draw(st.sampled_from(naive.legal_assignments(len(counts), k, groups, locked)))
+
+
+@settings(max_examples=40)
+@given(constrained_splits())
+def test_groups_and_locks_count(drawn):
+    """With groups and locks it is the best of the splits that respect them and have the same sizes."""
+    counts, k, groups, locked, assignment = drawn
+    sizes = tuple(np.bincount(assignment, minlength=k).tolist())
+    assume(all(sizes))
+    names = tuple("abc"[:k])
+    by_name = None if locked is None else [None if j < 0 else names[j] for j in locked]
+    made = resolve_constraints(LabelCounts(counts), Subsets(names, sizes), groups=groups, locked=by_name)
+    every = naive.legal_assignments(len(counts), k, groups, locked)
+    alike = [other for other in every if tuple(np.bincount(other, minlength=k)) == sizes]
+    best = min(naive.measures(counts, other, k, sizes)["flz"] for other in alike)
+    made = made or Constraints(None, np.full(len(counts), -1))
+    assert fewest_empty(LabelCounts(counts), sizes, made) == best
+
+
+def test_what_is_left_out_only_lowers_the_bound(monkeypatch):
+    """Of data with too many labels the rarest are looked at, of which the bound still holds."""
+    rng = np.random.default_rng(0)
+    counts = LabelCounts((rng.random((40, 30)) < 0.08).astype(int))
+    sizes = (32, 4, 4)
+    whole = fewest_empty(counts, sizes)
+    bounds = []
+    for entries in (0, 60, 120):
+        monkeypatch.setattr(coverage, "MOST_ENTRIES", entries)
+        bounds.append(fewest_empty(counts, sizes))
+    assert bounds[0] == int(np.maximum(0, 3 - counts.image_totals).sum())
+    assert bounds == sorted(bounds)
+    assert bounds[0] < bounds[-1] <= whole
