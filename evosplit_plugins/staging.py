@@ -136,7 +136,11 @@ class Plan:
             if folder.exists() and not folder.is_dir():
                 raise EvoSplitError(f"the output {folder} is not a directory; choose another one")
             settle(folder)
-        if self.root is not None:
+        if self.root is None:
+            for path in (*self.reports, *self.manifests):
+                if not path.parent.exists():
+                    raise EvoSplitError(f"cannot write {path}: the directory does not exist; make it first")
+        else:
             self._check_not_linked_inside(self.root)
             _check_alone(self.root)
         reports = {self.spot(path) for path in self.reports}

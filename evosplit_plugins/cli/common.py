@@ -351,8 +351,6 @@ def show_report(
 def check_page(path: Path | None, inputs: Sequence[Path] = ()) -> None:
     """Refuse a page that could not be written, or not without losing something."""
     if path is not None:
-        if not path.absolute().parent.is_dir():
-            raise EvoSplitError(f"--report {path}: the directory does not exist; make it first")
         Plan(None, reports=[path], inputs=inputs).check()
 
 

@@ -18,7 +18,6 @@ from evosplit_plugins.cli.common import (
     add_output_flags,
     add_split_flags,
     add_stratify_flag,
-    check_page,
     listed,
     progress,
     ratios_from,
@@ -132,17 +131,17 @@ def _add_dataset(parser: argparse.ArgumentParser) -> None:
 
 def _add_field(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--field", metavar="NAME", help="write into this field instead of tags")
+    parser.add_argument(
+        "--overwrite", action="store_true", help="with --field: replace values there that EvoSplit did not write"
+    )
 
 
 def _split(args: argparse.Namespace) -> int:
     ratios = ratios_from(args, DEFAULT_NAMES)
     samples = load_samples(args.dataset, args.view)
-    if args.manifest is not None:
-        if not args.manifest.parent.is_dir():
-            raise EvoSplitError(f"--manifest {args.manifest}: the directory does not exist; make it first")
-        reports = [] if args.report is None else [args.report]
-        Plan(None, manifests=[args.manifest], reports=reports).check()
-    check_page(args.report)
+    reports, manifests = ([] if path is None else [path] for path in (args.report, args.manifest))
+    if reports or manifests:
+        Plan(None, reports=reports, manifests=manifests).check()
     with progress(args) as on_progress:
         split = _door().evosplit_fiftyone(
             samples,
@@ -151,6 +150,7 @@ def _split(args: argparse.Namespace) -> int:
             label_field=args.label_field,
             field=args.field,
             keep=args.keep,
+            overwrite=args.overwrite,
             group_field=listed([args.group_by or ""]),
             near_duplicates=args.near_duplicates,
             duplicate_threshold=args.duplicate_threshold,
@@ -166,7 +166,7 @@ def _split(args: argparse.Namespace) -> int:
 
 def _apply(args: argparse.Namespace) -> int:
     samples = load_samples(args.dataset, args.view)
-    split = _door().apply_manifest(samples, args.manifest, field=args.field)
+    split = _door().apply_manifest(samples, args.manifest, field=args.field, overwrite=args.overwrite)
     sizes = dict(zip(split.names, split.sizes, strict=True))
     tell(args, {"dataset": args.dataset, "sizes": sizes}, {name: f"{size} samples" for name, size in sizes.items()})
     return 0

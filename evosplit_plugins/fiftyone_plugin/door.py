@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import Any
@@ -55,6 +55,7 @@ def make_split(
     label_field: str | Sequence[str] | None = None,
     field: str | None = None,
     keep: bool = False,
+    overwrite: bool = False,
     group_field: str | Sequence[str] | None = None,
     near_duplicates: Any = None,
     duplicate_threshold: float | None = None,
@@ -76,6 +77,9 @@ def make_split(
         if folds is not None
         else resolve_subsets(ratios if ratios is not None else {}, counts.n_samples)
     )
+
+    if not overwrite:
+        check_values(dataset, units, field, subsets.names if keep else ())
 
     def on_compare(done: float) -> bool | None:
         return on_progress(_SEARCH[0] * done, "Looking for near duplicates") if on_progress is not None else None
@@ -127,13 +131,26 @@ def _already_there(dataset: Any, units: Sequence[str], names: Sequence[str], fie
     return locked
 
 
+def check_values(dataset: Any, units: Sequence[str], field: str | None, kept: Collection[str]) -> None:
+    """Refuse a field with values that EvoSplit did not write, but for those that are kept."""
+    if field is not None and dataset.get_field(field) is not None and field not in runs.written_fields(dataset):
+        snap = tags.snapshot(dataset, units, tags.Place(field, frozenset()))
+        tags.check_values(dataset, snap, field, dict.fromkeys(units, kept))
+
+
 def apply_split(
-    samples: Any, split: Split, *, field: str | None = None, label_field: str | Sequence[str] | None = None
+    samples: Any,
+    split: Split,
+    *,
+    field: str | None = None,
+    label_field: str | Sequence[str] | None = None,
+    keep: bool = False,
+    overwrite: bool = False,
 ) -> str:
     """Write a split onto the samples and record it; returns the key of the record.
 
-    Tags of this and of earlier splits are replaced, all other tags stay. All slices of a group get the
-    group's subset. The record is made first, so that `undo_split` can restore the tags whatever happens
+    Tags of the subsets' names are replaced, and those that earlier splits wrote; all other tags stay. All slices of a
+    group get the group's subset. The record is made first, so that `undo_split` can restore the tags whatever happens
     while they are written.
 
     Parameters
@@ -146,30 +163,44 @@ def apply_split(
         A string field to write into instead of tags; created if missing.
     label_field
         The label fields that were split, for the record.
+    keep
+        Leave the tags of earlier splits with other names.
+    overwrite
+        Replace values of the field that EvoSplit did not write.
     """
     dataset = labels.root_dataset(samples)
-    created = tags.check_field(dataset, field)
+    tags.check_field(dataset, field)
     with labels.without_collecting():
-        return _apply(dataset, split, field, created, tuple(_listed(label_field)))
+        return _apply(dataset, split, field, tuple(_listed(label_field)), keep=keep, overwrite=overwrite)
 
 
-def _apply(dataset: Any, split: Split, field: str | None, created: bool, label_fields: tuple[str, ...]) -> str:
+def _apply(
+    dataset: Any, split: Split, field: str | None, label_fields: tuple[str, ...], *, keep: bool, overwrite: bool
+) -> str:
     managed = frozenset(split.names)
-    if field is None:
-        managed |= runs.written_tags(dataset)
-    place = tags.Place(field, managed)
+    further = runs.written_tags(dataset) - managed if field is None and not keep else set()
     names = np.array(split.names, dtype=object)[split.assignment]
     subset = dict(zip(split.sample_ids.tolist(), names.tolist(), strict=True))
-    snap = tags.snapshot(dataset, subset, place)
+    snap = tags.snapshot(dataset, subset, tags.Place(field, managed), further=further)
+    if field is not None and not overwrite and field not in runs.written_fields(dataset):
+        tags.check_values(dataset, snap, field, {unit: (name,) for unit, name in subset.items()})
+    written = runs.tags_on(dataset, snap.samples, further)
+    taken = {
+        sample: sorted(gone)
+        for sample, found in written.items()
+        if (gone := found.intersection(snap.before.get(sample, ())))
+    }
+    place = tags.Place(field, managed, taken)
     run = runs.SplitRun(
         key=runs.next_key(dataset),
         split=split,
         label_fields=label_fields,
         field=field,
-        created_field=created,
+        created_field=field is not None and dataset.get_field(field) is None,
         managed=managed,
         samples=tuple(sample for samples in snap.samples.values() for sample in samples),
         before=snap.before,
+        taken=taken,
     )
     runs.save_run(dataset, run)
     try:
@@ -188,6 +219,7 @@ def evosplit_fiftyone(
     label_field: str | Sequence[str] | None = None,
     field: str | None = None,
     keep: bool = False,
+    overwrite: bool = False,
     group_field: str | Sequence[str] | None = None,
     near_duplicates: Any = None,
     duplicate_threshold: float | None = None,
@@ -214,7 +246,10 @@ def evosplit_fiftyone(
         Write the subsets into this string field instead of tags.
     keep
         Leave samples that already carry one of the subset names where they are, and split the rest so that
-        the whole comes out balanced. The ratios refer to the whole.
+        the whole comes out balanced. The ratios refer to the whole, and the tags of earlier splits with other names
+        stay.
+    overwrite
+        Replace values that `field` has although EvoSplit did not write them.
     group_field
         A field or fields with strings, integers, ids or dates (a Classification counts by its label): samples
         with the same value never cross subsets. `filepath` means the folder of the file.
@@ -251,6 +286,7 @@ def evosplit_fiftyone(
         label_field=fields,
         field=field,
         keep=keep,
+        overwrite=overwrite,
         group_field=group_field,
         near_duplicates=near_duplicates,
         duplicate_threshold=duplicate_threshold,
@@ -259,7 +295,7 @@ def evosplit_fiftyone(
         **options,
     )
     _tell(on_progress, _SEARCH[1], "Writing")
-    apply_split(samples, split, field=field, label_field=fields)
+    apply_split(samples, split, field=field, label_field=fields, keep=keep, overwrite=overwrite)
     _tell(on_progress, 1.0, "Done")
     return split
 
@@ -321,7 +357,7 @@ def undo_split(dataset: Any) -> runs.SplitRun:
     dataset = labels.root_dataset(dataset)
     with labels.without_collecting():
         run = runs.load_run(dataset)
-        place = tags.Place(run.field, run.managed)
+        place = tags.Place(run.field, run.managed, run.taken)
         tags.restore(dataset, run.samples, run.before, place, created_field=run.created_field)
         runs.delete_run(dataset, run.key)
     return run
@@ -350,11 +386,13 @@ def save_manifest(dataset: Any, path: str | os.PathLike[str], *, run_key: str | 
     return run.split
 
 
-def apply_manifest(samples: Any, path: str | os.PathLike[str], *, field: str | None = None) -> Split:
+def apply_manifest(
+    samples: Any, path: str | os.PathLike[str], *, field: str | None = None, overwrite: bool = False
+) -> Split:
     """Replay a saved split on a dataset or view: by sample id, else by file path, else by file name.
 
     The samples must be those that were split; otherwise the error says how they differ and nothing is
-    written.
+    written. With `overwrite`, values of the field are replaced although EvoSplit did not write them.
     """
     split = Split.load(path)
     source = (json.loads(Path(path).read_text(encoding="utf-8")).get("extra") or {}).get("source") or {}
@@ -370,7 +408,7 @@ def apply_manifest(samples: Any, path: str | os.PathLike[str], *, field: str | N
     if fields:
         counts = read_counts(samples, label_field=fields)
         replayed = replace(replayed, counts=counts, assignment=split.assign(counts.ids), sample_ids=counts.ids)
-    apply_split(samples, replayed, field=field, label_field=fields)
+    apply_split(samples, replayed, field=field, label_field=fields, overwrite=overwrite)
     return replayed
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import fiftyone.operators.types as types
 
 from evosplit import EvoSplitError
-from evosplit_plugins.fiftyone_plugin import duplicates, groups, labels, runs, strata, tags
+from evosplit_plugins.fiftyone_plugin import door, duplicates, groups, labels, runs, strata, tags
 from evosplit_plugins.fiftyone_plugin.output import plain
 from evosplit_plugins.fiftyone_plugin.request import (
     DEFAULT_CUSTOM,
@@ -23,7 +23,7 @@ from evosplit_plugins.fiftyone_plugin.request import (
     threshold_of,
 )
 
-__all__ = ["build_form"]
+__all__ = ["add_overwrite", "build_form"]
 
 EFFORTS = {
     "fast": "Fast: a good split in seconds",
@@ -107,6 +107,9 @@ def _add_preview(inputs: Any, ctx: Any, samples: Any) -> None:
             raise EvoSplitError("There is no sample to split in this view.")
         subsets = request.subsets(found.units)
         tags.check_field(ctx.dataset, request.field)
+        lost = _lost(ctx, samples, request, subsets.names)
+        if lost and not request.overwrite:
+            raise EvoSplitError(lost)
         strata.check_strata(samples, request.strata_fields, chosen)
         together = _together(ctx, samples, request)
     except EvoSplitError as error:
@@ -115,6 +118,22 @@ def _add_preview(inputs: Any, ctx: Any, samples: Any) -> None:
     sizes = ", ".join(f"{name} {size:,}" for name, size in zip(subsets.names, subsets.sizes, strict=True))
     near = ", as near as whole groups allow" if request.group_field or request.near_duplicates else ""
     inputs.view("preview", types.Notice(label=plain(f"{found} will be split: {sizes}{near}{together}")))
+
+
+def _lost(ctx: Any, samples: Any, request: SplitRequest, names: Sequence[str]) -> str:
+    """Say which values the field would lose that EvoSplit did not write."""
+    kept = names if request.keep else ()
+
+    def find() -> str:
+        units = list(dict.fromkeys(labels.Units.of(samples).values([])[0]))
+        try:
+            door.check_values(ctx.dataset, units, request.field, kept)
+        except EvoSplitError as error:
+            return str(error)
+        return ""
+
+    said: str = "" if request.field is None else _remember(ctx, ["lost", request.field, *kept], find)
+    return said
 
 
 def _together(ctx: Any, samples: Any, request: SplitRequest) -> str:
@@ -199,12 +218,15 @@ def _add_output(inputs: Any, ctx: Any) -> None:
     inputs.enum("write", write.values(), default="tags", label="Write the subsets as", view=write)
     if ctx.params.get("write") == "field":
         inputs.str("field", default=DEFAULT_FIELD, label="Field name", allow_empty=True)
+        field = ctx.params.get("field") or DEFAULT_FIELD
+        if ctx.dataset.get_field(field) is not None and field not in runs.written_fields(ctx.dataset):
+            add_overwrite(inputs)
     existing = types.RadioGroup()
     earlier = plain(", ".join(sorted(runs.written_tags(ctx.dataset))))
     existing.add_choice(
         "replace",
         label="Replace an earlier split",
-        description=f"Removes its tags{f' ({earlier})' if earlier else ''} first; all other tags stay",
+        description=f"Removes the tags that it wrote{f' ({earlier})' if earlier else ''} first; all other tags stay",
     )
     existing.add_choice(
         "keep",
@@ -212,6 +234,17 @@ def _add_output(inputs: Any, ctx: Any) -> None:
         description="Only the other samples are placed, so that the whole comes out balanced",
     )
     inputs.enum("existing", existing.values(), default="replace", label="Earlier splits", view=existing)
+
+
+def add_overwrite(inputs: Any) -> None:
+    """Ask whether values of a field may be replaced that EvoSplit did not write."""
+    inputs.bool(
+        "overwrite",
+        default=False,
+        label="Replace the values of this field",
+        description="EvoSplit did not write them; undo brings them back",
+        view=types.SwitchView(),
+    )
 
 
 def _add_search(inputs: Any, params: Mapping[str, Any]) -> None:

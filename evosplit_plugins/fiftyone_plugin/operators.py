@@ -15,7 +15,7 @@ import fiftyone.operators.types as types
 
 from evosplit import EvoSplitError, Split
 from evosplit_plugins.fiftyone_plugin import door, jobs, labels, runs
-from evosplit_plugins.fiftyone_plugin.form import build_form
+from evosplit_plugins.fiftyone_plugin.form import add_overwrite, build_form
 from evosplit_plugins.fiftyone_plugin.output import PANEL, message_output, plain, split_output, split_result
 from evosplit_plugins.fiftyone_plugin.request import SplitRequest
 
@@ -54,7 +54,7 @@ class EvoSplit(foo.Operator):  # type: ignore[misc]  # fiftyone is untyped
     ) -> Any:
         """Split from Python, as `evosplit_fiftyone` does; with `delegate` the run is queued instead.
 
-        A queued run takes the options that the form has: folds, label_field, field, keep, group_field,
+        A queued run takes the options that the form has: folds, label_field, field, keep, overwrite, group_field,
         near_duplicates (a brain key or a field), duplicate_threshold, strata_fields, cover, min_per_label,
         label_weights, effort, seed.
         """
@@ -108,7 +108,7 @@ class EvoSplit(foo.Operator):  # type: ignore[misc]  # fiftyone is untyped
                 set_progress(progress=done, label=message)
 
         split = door.make_split(samples, on_progress=on_progress, **request.options())
-        return _write(samples, split, fields, request.field)
+        return _write(samples, split, fields, request)
 
     def _stream(self, ctx: Any) -> Iterator[Any]:
         """Search in the background and write at the end, so that cancelling leaves the dataset as it was."""
@@ -131,7 +131,7 @@ class EvoSplit(foo.Operator):  # type: ignore[misc]  # fiftyone is untyped
             if cancelled:
                 yield _show(ctx, message_output("EvoSplit", "Cancelled. The dataset is as it was."), {})
                 return
-            result = _write(samples, split, fields, request.field)
+            result = _write(samples, split, fields, request)
             written = True
             yield ctx.ops.reload_dataset()
             yield from _refresh_panels(ctx)
@@ -261,9 +261,9 @@ class ApplyManifest(_RecordOperator):
             icon="replay",
         )
 
-    def __call__(self, samples: Any, path: str, *, field: str | None = None) -> Split:
+    def __call__(self, samples: Any, path: str, *, field: str | None = None, overwrite: bool = False) -> Split:
         """Replay from Python."""
-        return door.apply_manifest(samples, path, field=field)
+        return door.apply_manifest(samples, path, field=field, overwrite=overwrite)
 
     def resolve_input(self, ctx: Any) -> Any:
         """Ask for the file and where to write."""
@@ -276,11 +276,15 @@ class ApplyManifest(_RecordOperator):
             description="Write into this field; empty for sample tags",
             allow_empty=True,
         )
+        field = ctx.params.get("field")
+        if field and ctx.dataset.get_field(field) is not None and field not in runs.written_fields(ctx.dataset):
+            add_overwrite(inputs)
         return self._form(inputs)
 
     def execute(self, ctx: Any) -> dict[str, Any]:
         """Tag the samples and record the split."""
-        split = door.apply_manifest(ctx.target_view(), _path(ctx), field=ctx.params.get("field") or None)
+        field, overwrite = ctx.params.get("field") or None, bool(ctx.params.get("overwrite"))
+        split = door.apply_manifest(ctx.target_view(), _path(ctx), field=field, overwrite=overwrite)
         ctx.ops.reload_dataset()
         _refresh_panels(ctx)
         sizes = ", ".join(f"{name} {size:,}" for name, size in zip(split.names, split.sizes, strict=True))
@@ -297,9 +301,11 @@ def run_label(dataset: Any, key: str) -> str:
     return f"{key.removeprefix('evosplit_')}: {sizes} ({info.timestamp:%Y-%m-%d %H:%M})"
 
 
-def _write(samples: Any, split: Split, fields: Sequence[str], field: str | None) -> dict[str, Any]:
-    key = door.apply_split(samples, split, field=field, label_field=fields)
-    return split_result(split, key=key, label_fields=fields, field=field)
+def _write(samples: Any, split: Split, fields: Sequence[str], request: SplitRequest) -> dict[str, Any]:
+    key = door.apply_split(
+        samples, split, field=request.field, label_field=fields, keep=request.keep, overwrite=request.overwrite
+    )
+    return split_result(split, key=key, label_fields=fields, field=request.field)
 
 
 def _show_progress(ctx: Any, job: str, done: float, message: str) -> Any:

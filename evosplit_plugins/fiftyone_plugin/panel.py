@@ -81,7 +81,8 @@ class EvoSplitPanel(foo.Panel):  # type: ignore[misc]  # fiftyone is untyped
             return
         split = _point(run, self._selected(ctx, run))
         try:
-            door.apply_split(ctx.dataset, split, field=run.field, label_field=run.label_fields)
+            keep = bool(run.split.settings.get("keep"))
+            door.apply_split(ctx.dataset, split, field=run.field, label_field=run.label_fields, keep=keep)
         except EvoSplitError as error:
             ctx.ops.notify(str(error), variant="error")
             return

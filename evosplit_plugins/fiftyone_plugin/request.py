@@ -30,6 +30,7 @@ class SplitRequest:
     folds: int | None
     field: str | None
     keep: bool
+    overwrite: bool
     group_field: tuple[str, ...]
     near_duplicates: str | None
     duplicate_threshold: float | None
@@ -77,6 +78,7 @@ class SplitRequest:
             folds=folds,
             field=(params.get("field") or DEFAULT_FIELD) if write == "field" else None,
             keep=existing == "keep",
+            overwrite=bool(params.get("overwrite")),
             group_field=several(params.get("group_field")),
             near_duplicates=near_duplicates,
             duplicate_threshold=None if threshold is None else float(threshold),

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import base64
+import dataclasses
 import json
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,8 +16,9 @@ import scipy.sparse as sp
 
 from evosplit import EvoSplitError, LabelCounts, ParetoFront, Split, __version__
 from evosplit.constraints import Constraints, GroupIndex, Stratum
+from evosplit_plugins.fiftyone_plugin.tags import DESCRIPTION
 
-__all__ = ["SplitRun", "delete_run", "load_run", "run_keys", "save_run", "written_tags"]
+__all__ = ["SplitRun", "delete_run", "load_run", "run_keys", "save_run", "tags_on", "written_fields", "written_tags"]
 
 METHOD = "evosplit"
 _PREFIX = "evosplit_"
@@ -40,7 +42,9 @@ class SplitRun:
     created_field
         Whether the split created that field.
     managed
-        The tags that the split replaced.
+        The tags that the split replaced wherever they were.
+    taken
+        Further tags that it took away, by sample id.
     samples
         The ids of all samples that were written to.
     before
@@ -55,6 +59,7 @@ class SplitRun:
     managed: frozenset[str]
     samples: tuple[str, ...]
     before: Mapping[str, Any]
+    taken: Mapping[str, Sequence[str]] = dataclasses.field(default_factory=dict)
 
 
 def run_keys(dataset: Any) -> list[str]:
@@ -78,6 +83,46 @@ def written_tags(dataset: Any) -> set[str]:
     return {name for config in configs if config.field is None for name in config.sizes}
 
 
+def tags_on(dataset: Any, members: Mapping[str, Sequence[str]], wanted: Collection[str]) -> dict[str, set[str]]:
+    """Tell by the records which of the wanted tags EvoSplit put on which samples, and has not replaced since.
+
+    A tag that a sample carried before is the user's own, although a split put the sample into the subset of that name.
+
+    Parameters
+    ----------
+    dataset
+        The dataset.
+    members
+        The sample ids of each unit.
+    wanted
+        The tags to look for.
+    """
+    found: dict[str, set[str]] = {}
+    for key in run_keys(dataset) if wanted else ():
+        config = dataset.get_run_info(key).config
+        if config.field is not None or (not found and not any(name in wanted for name in config.sizes)):
+            continue
+        run = load_run(dataset, key)
+        names = np.array(run.split.names, dtype=object)[run.split.assignment].tolist()
+        for unit, name in zip(run.split.sample_ids.tolist(), names, strict=True):
+            for sample in members.get(unit, ()):
+                own = found.get(sample, set())
+                new = name in own or name not in run.before.get(sample, ())
+                left = own.difference(run.managed, run.taken.get(sample, ()))
+                if new and name in wanted:
+                    left.add(name)
+                if left or own:
+                    found[sample] = left
+    return found
+
+
+def written_fields(dataset: Any) -> set[str]:
+    """Collect the fields that splits were written into."""
+    configs = (dataset.get_run_info(key).config for key in run_keys(dataset))
+    created = {name for name, field in dataset.get_field_schema().items() if field.description == DESCRIPTION}
+    return created | {config.field for config in configs if config.field is not None}
+
+
 def save_run(dataset: Any, run: SplitRun) -> None:
     """Record a split on the dataset; the configuration is what a reader of `get_run_info` sees."""
     split = run.split
@@ -94,7 +139,7 @@ def save_run(dataset: Any, run: SplitRun) -> None:
     dataset.register_run(run.key, config)
     try:
         # One string, because FiftyOne walks through every item of anything else.
-        record = {"split": pack_split(split), "samples": run.samples, "before": run.before}
+        record = {"split": pack_split(split), "samples": run.samples, "before": run.before, "taken": run.taken}
         results = dataset.init_run_results(run.key, record=_squeeze(json.dumps(record).encode()))
         dataset.save_run_results(run.key, results, cache=False)
     except BaseException:
@@ -123,6 +168,7 @@ def load_run(dataset: Any, key: str | None = None) -> SplitRun:
         managed=frozenset(config.managed),
         samples=tuple(record["samples"]),
         before=record["before"],
+        taken=record["taken"],
     )
 
 

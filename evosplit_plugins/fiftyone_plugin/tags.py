@@ -6,6 +6,7 @@ the database.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +16,9 @@ import fiftyone as fo
 from evosplit import EvoSplitError
 from evosplit_plugins.fiftyone_plugin.labels import flattened, is_grouped
 
-__all__ = ["Place", "Snapshot", "restore", "snapshot", "subset_of_units", "write"]
+__all__ = ["Place", "Snapshot", "check_field", "check_values", "restore", "snapshot", "subset_of_units", "write"]
+
+DESCRIPTION = "Subset assigned by EvoSplit"  # of the fields that it creates
 
 
 @dataclass(frozen=True)
@@ -27,17 +30,25 @@ class Place:
     field
         The name of the field; None for tags.
     managed
-        The tags that a split replaces: its own subset names and those that earlier splits wrote. All others
-        are the user's, and stay.
+        The tags that a split replaces on every sample: the names of its subsets.
+    taken
+        Further tags that it takes away, by sample id: those that earlier splits put there. All others are the user's,
+        and stay.
     """
 
     field: str | None
     managed: frozenset[str]
+    taken: Mapping[str, Collection[str]] = dataclasses.field(default_factory=dict)
 
     @property
     def path(self) -> str:
         """The path that `values` and `set_values` take."""
         return "tags" if self.field is None else self.field
+
+    def replaced(self, sample: str) -> frozenset[str]:
+        """Return the tags that a sample loses."""
+        taken = self.taken.get(sample)
+        return self.managed.union(taken) if taken else self.managed
 
 
 @dataclass(frozen=True)
@@ -56,26 +67,40 @@ class Snapshot:
     before: dict[str, Any]
 
 
-def check_field(dataset: Any, field: str | None) -> bool:
-    """Make sure that a split can be written into the field; returns whether it has to be created."""
+def check_field(dataset: Any, field: str | None) -> None:
+    """Make sure that a split can be written into the field."""
     if field is None:
-        return False
+        return
     if not isinstance(field, str) or not field.isidentifier() or field.startswith("_"):
         raise EvoSplitError(f"{field!r} is no name for a field; use letters, digits and _, for example 'split'")
     known = dataset.get_field(field)
     if known is None:
-        return True
+        return
     if not isinstance(known, fo.StringField) or known.read_only or field == "filepath":
         kind = "read-only" if getattr(known, "read_only", False) else type(known).__name__
         raise EvoSplitError(
             f"the field {field!r} of dataset {dataset.name!r} cannot hold subset names ({kind}); "
             "choose a new name or a string field"
         )
-    return False
 
 
-def snapshot(dataset: Any, units: Collection[str], place: Place) -> Snapshot:
-    """Read what the samples of the units carry at the place."""
+def check_values(dataset: Any, snap: Snapshot, field: str, subset: Mapping[str, Collection[str]]) -> None:
+    """Refuse to replace values of a field; `subset` gives those that each unit may have."""
+    lost = [
+        snap.before[sample]
+        for unit, samples in snap.samples.items()
+        for sample in samples
+        if sample in snap.before and snap.before[sample] not in subset.get(unit, ())
+    ]
+    if lost:
+        raise EvoSplitError(
+            f"the field {field!r} of dataset {dataset.name!r} has {len(lost):,} values that EvoSplit did not write "
+            f"(first: {lost[0]!r}); choose another field, or replace them with overwrite=True (--overwrite)"
+        )
+
+
+def snapshot(dataset: Any, units: Collection[str], place: Place, *, further: Collection[str] = ()) -> Snapshot:
+    """Read what the samples of the units carry at the place; `further` names more tags to look for."""
     everything = flattened(dataset)
     members: dict[str, list[str]] = {unit: [] for unit in units}
     if is_grouped(dataset):
@@ -94,7 +119,7 @@ def snapshot(dataset: Any, units: Collection[str], place: Place) -> Snapshot:
         )
     before: dict[str, Any] = {}
     if place.field is None:
-        carriers = everything.match_tags(sorted(place.managed))
+        carriers = everything.match_tags(sorted(place.managed.union(further)))
     elif dataset.get_field(place.field) is not None:
         carriers = everything.exists(place.field)
     else:
@@ -165,11 +190,11 @@ def write(dataset: Any, snap: Snapshot, subset: Mapping[str, str], place: Place)
             if before is None and place.field is None:
                 untagged.setdefault(name, []).append(sample)
                 continue
-            after = new_tags(before, name, place.managed) if place.field is None and before else name
+            after = new_tags(before, name, place.replaced(sample)) if place.field is None and before else name
             if after != before:
                 changes[sample] = after
     if place.field is not None and dataset.get_field(place.field) is None:
-        dataset.add_sample_field(place.field, fo.StringField, description="Subset assigned by EvoSplit")
+        dataset.add_sample_field(place.field, fo.StringField, description=DESCRIPTION)
     for name, samples in untagged.items():
         flattened(dataset).select(samples).tag_samples(name)
     _set(dataset, place.path, changes)
@@ -192,8 +217,9 @@ def restore(
             continue
         now = (value or []) if place.field is None else value
         if place.field is None:
-            own = [tag for tag in now if tag not in place.managed]
-            old: Any = old_tags(now, before.get(sample, own), place.managed)
+            replaced = place.replaced(sample)
+            own = [tag for tag in now if tag not in replaced]
+            old: Any = old_tags(now, before.get(sample, own), replaced)
         else:
             old = before.get(sample)
         if old != now:

@@ -285,6 +285,63 @@ class TestSplit:
         assert dataset.first()["subset"] == "test"
         assert dataset.count_values("subset") == {"train": 10, "test": 10}
 
+    def test_values_of_others_are_not_replaced(self, fiftyone, door, new_dataset, tmp_path):
+        """A field that EvoSplit did not write is refused before the search, unless asked for or nothing is lost."""
+        dataset = new_dataset(pictures(fiftyone, 20, camera="left"))
+        dataset.add_sample_field("empty", fiftyone.StringField)
+        split = door.make_split(dataset, (0.5, 0.5), **FAST)
+        split.save(tmp_path / "split.json")
+        message = r"'camera' .* has 20 values that EvoSplit did not write \(first: 'left'\)"
+        for write in (
+            lambda: door.make_split(dataset, (0.5, 0.5), field="camera"),
+            lambda: door.evosplit_fiftyone(dataset, (0.5, 0.5), field="camera", keep=True),
+            lambda: door.apply_split(dataset, split, field="camera"),
+            lambda: door.apply_manifest(dataset, tmp_path / "split.json", field="camera"),
+        ):
+            with pytest.raises(EvoSplitError, match=message):
+                write()
+        assert dataset.count_values("camera") == {"left": 20}
+        assert dataset.list_runs() == []
+        door.evosplit_fiftyone(dataset, (0.5, 0.5), field="empty", **FAST)
+        door.evosplit_fiftyone(dataset.limit(10), (0.5, 0.5), field="camera", overwrite=True, **FAST)
+        assert dataset.count_values("camera") == {"left": 10, "train": 5, "test": 5}
+        door.evosplit_fiftyone(dataset.limit(10), (0.5, 0.5), field="camera", seed=1, **FAST)  # its own by now
+        for _ in range(2):
+            door.undo_split(dataset)
+        assert dataset.count_values("camera") == {"left": 20}
+
+    def test_keep_leaves_the_tags_of_earlier_splits(self, fiftyone, door, new_dataset):
+        """Folds of the training samples leave them tagged so; undo takes the folds alone away."""
+        dataset = new_dataset(pictures(fiftyone, 30))
+        door.evosplit_fiftyone(dataset, RATIOS, **FAST)
+        before = dataset.values("tags")
+        door.evosplit_fiftyone(dataset.match_tags("train"), folds=3, keep=True, **FAST)
+        assert dataset.count_sample_tags() == {
+            **{"mine": 30, "train": 18, "val": 6, "test": 6},
+            **{f"fold{number}": 6 for number in range(3)},
+        }
+        door.undo_split(dataset)
+        assert dataset.values("tags") == before
+
+    def test_only_tags_that_evosplit_wrote_are_taken_away(self, fiftyone, door, new_dataset):
+        """A user's tag stays, also one that EvoSplit wrote on other samples, or has taken away there before."""
+        dataset = new_dataset(pictures(fiftyone, 40))
+        inside, outside = dataset.limit(20), dataset.skip(20)
+        outside.tag_samples("train")
+        inside.limit(3).tag_samples("fold0")
+        split = door.evosplit_fiftyone(inside, (0.5, 0.5), **FAST)
+        before = dataset.values("tags")
+        door.evosplit_fiftyone(dataset, folds=4, **FAST)
+        assert set(dataset.match_tags("train").values("id")) == set(outside.values("id"))
+        again = dataset.select(split.ids("train").tolist())
+        again.tag_samples("train")
+        door.evosplit_fiftyone(dataset, {"a": 20, "b": 20}, **FAST)
+        assert dataset.count_sample_tags() == {"mine": 40, "train": 30, "a": 20, "b": 20}
+        door.undo_split(dataset)
+        again.untag_samples("train")
+        door.undo_split(dataset)
+        assert dataset.values("tags") == before
+
     def test_keep_leaves_one_subset_open(self, fiftyone, door, new_dataset):
         """Where only one subset has room, all others go there."""
         dataset = new_dataset(pictures(fiftyone, 20))
@@ -455,7 +512,7 @@ class TestUndo:
     def test_restores_field(self, fiftyone, door, new_dataset):
         """Earlier values of a field come back; a created field goes, unless somebody else used it."""
         dataset = new_dataset(pictures(fiftyone, 10, subset="by hand"))
-        door.evosplit_fiftyone(dataset, (0.5, 0.5), field="subset", **FAST)
+        door.evosplit_fiftyone(dataset, (0.5, 0.5), field="subset", overwrite=True, **FAST)
         door.undo_split(dataset)
         assert dataset.count_values("subset") == {"by hand": 10}
         door.evosplit_fiftyone(dataset.limit(6), (0.5, 0.5), field="other", **FAST)
@@ -549,7 +606,7 @@ class TestManifest:
         """A place that cannot be written is named."""
         dataset = new_dataset(pictures(fiftyone, 4))
         door.evosplit_fiftyone(dataset, (2, 2), **FAST)
-        with pytest.raises(EvoSplitError, match=r"cannot write the manifest .*nowhere"):
+        with pytest.raises(EvoSplitError, match=r"cannot write .*nowhere.*: the directory does not exist"):
             door.save_manifest(dataset, tmp_path / "nowhere" / "split.json")
 
 

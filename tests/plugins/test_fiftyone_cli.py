@@ -112,6 +112,22 @@ def test_manifest_and_apply(dataset, run, tmp_path):
     assert dataset.values("tags") == before
 
 
+def test_strangers_are_not_replaced(dataset, run, refused, tmp_path):
+    """Neither a file that is no manifest or report, nor values of a field, unless the user says so."""
+    mine = tmp_path / "keepme.json"
+    mine.write_text("{}")
+    split = ("split", dataset.name, "--ratios", "1:1")
+    for flag in ("--manifest", "--report"):
+        assert "keepme.json exists, but was not written by EvoSplit" in refused(*split, flag, mine)
+    dataset.set_values("camera", ["left"] * len(dataset))
+    assert "40 values that EvoSplit did not write" in refused(*split, "--field", "camera")
+    assert (mine.read_text(), tags(dataset), dataset.count_values("camera")) == ("{}", {}, {"left": 40})
+    for _ in range(2):
+        run(*split, "--field", "camera", "--overwrite", "--manifest", tmp_path / "split.json", *FAST)
+    dataset.reload()
+    assert dataset.count_values("camera") == {"train": 20, "test": 20}
+
+
 def test_audit(dataset, run):
     """Audit measures tags that somebody else wrote."""
     dataset.limit(20).tag_samples("old")

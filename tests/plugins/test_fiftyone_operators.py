@@ -551,6 +551,37 @@ class TestExecute:
         assert operator(foo, "apply_manifest")(dataset, path, field="part").sizes == (32, 4, 4)
         with pytest.raises(Exception, match="no file is given"):
             foo.execute_operator(f"{PLUGIN}/save_manifest", {"dataset": dataset, "params": {"path": " "}})
+        (tmp_path / "mine.txt").write_text("mine")
+        with pytest.raises(Exception, match="exists, but was not written by EvoSplit"):
+            operator(foo, "save_manifest")(dataset, str(tmp_path / "mine.txt"))
+        assert (tmp_path / "mine.txt").read_text() == "mine"
+
+    def test_a_field_of_others(self, foo, dataset, tmp_path):
+        """The forms refuse a field that EvoSplit did not write until its switch is on."""
+        dataset.set_values("camera", ["left"] * 40)
+        params = {**PARAMS, "write": "field", "field": "camera"}
+        refused = form(foo, dataset, params)
+        assert refused["request_error"]["invalid"]
+        assert "40 values that EvoSplit did not write" in refused["request_error"]["error_message"]
+        assert refused["overwrite"]["default"] is False
+        assert "overwrite" not in form(foo, dataset, {**params, "field": "another"})
+        with pytest.raises(Exception, match="40 values that EvoSplit did not write"):
+            foo.execute_operator(f"{PLUGIN}/evosplit", {"dataset": dataset, "params": params})
+        assert dataset.count_values("camera") == {"left": 40}
+        params["overwrite"] = True
+        assert "request_error" not in form(foo, dataset, params)
+        foo.execute_operator(f"{PLUGIN}/evosplit", {"dataset": dataset, "params": params})
+        assert dataset.count_values("camera") == {"train": 32, "val": 4, "test": 4}
+        path = str(tmp_path / "split.json")
+        operator(foo, "save_manifest")(dataset, path)
+        operator(foo, "undo_split")(dataset)
+        asked = {"path": path, "field": "camera"}
+        assert "overwrite" in form(foo, dataset, asked, name="apply_manifest")
+        with pytest.raises(Exception, match="40 values that EvoSplit did not write"):
+            foo.execute_operator(f"{PLUGIN}/apply_manifest", {"dataset": dataset, "params": asked})
+        asked["overwrite"] = True
+        foo.execute_operator(f"{PLUGIN}/apply_manifest", {"dataset": dataset, "params": asked})
+        assert dataset.count_values("camera") == {"train": 32, "val": 4, "test": 4}
 
 
 def panel_call(foo, dataset, method=None, state=None, **params):
