@@ -375,7 +375,7 @@ class SplitReport:
             ("lpd", "LPD", "samples with a pair", self.measures.lpd_bound),
             ("lpd_occurrences", "LPD'", "share of all pairs", None),
             ("ed", "ED", "size error", self.best_ed),
-            ("flz", "FLZ", "label missing in subset", self.flz_bound),
+            ("flz", "FLZ", "missing labels", self.flz_bound),
         ]
         values = asdict(self.measures)
         by_pairs, by_labels = self.stratified.get("sois", {}), self.stratified.get("is", {})

@@ -18,7 +18,9 @@ from evosplit_plugins.audit.leaks import GROUP, Leak, OnProgress, find_leaks, fi
 __all__ = ["JUDGED", "Audit", "Found", "audit"]
 
 JUDGED = {"ld": "LD", "ld_occurrences": "LD'", "lpd": "LPD"}
-_GOOD, _LIKE_RANDOM, _WORSE = 0.5, 0.9, 1.25  # times what random splits give; small sets scatter around 1
+_KINDS = {"ld": "labels", "ld_occurrences": "instances", "lpd": "label pairs"}
+_GOOD = 0.5  # times what random splits give on average
+_LIKE = 0.1  # so near to 1, or within twice the spread of single random splits, it is no better or worse
 _AS_GOOD = 1.05  # how much better EvoSplit has to be before it is worth a sentence
 
 
@@ -115,17 +117,33 @@ class Audit:
         values, random = self.report.measures.to_dict(), self.report.random
         return {name: _times(values[name], random[name]) for name in JUDGED}
 
+    @cached_property
+    def spread(self) -> dict[str, float]:
+        """How far one random split is from the average, in the unit of `times_random`, as a standard deviation."""
+        return {name: _times(self.report.random_spread[name], self.report.random[name]) for name in JUDGED}
+
     @property
     def verdict(self) -> str:
-        """Say in one sentence how good the split is."""
-        name, worst = max(self.times_random.items(), key=lambda item: item[1])
-        if worst <= _GOOD:
+        """Say how good the split is, by labels first; what is otherwise in instances and label pairs follows."""
+        judged = [name for name in JUDGED if self.times_random[name] or self.report.random[name]]
+        if not judged:
+            return "There is nothing to judge: no split of these labels differs from another."
+        grades = {name: _grade(self.times_random[name], self.spread[name]) for name in judged}
+        first, *others = judged
+        if len(set(grades.values())) > 1:
+            asides = [f"{_KINDS[name].capitalize()}: {grades[name]} ({self._in_numbers(name)})." for name in others]
+            return " ".join([f"{grades[first].capitalize()} in labels: {self._in_words(first)}.", *asides])
+        if grades[first] == "good":
             return "Good: labels, instances and label pairs are at least twice as close as in random splits."
-        if worst <= _LIKE_RANDOM:
-            return f"Better than random: {JUDGED[name]}, the worst measure, is {worst:.2f} times that of random splits."
-        if worst <= _WORSE:
-            return f"No better than random: {JUDGED[name]} is {worst:.2f} times that of random splits."
-        return f"Worse than random: {JUDGED[name]} is {worst:.2f} times that of random splits."
+        more = "".join(f", {self._in_numbers(name)}" for name in others)
+        return f"{grades[first].capitalize()}: {self._in_words(first)}{more}."
+
+    def _in_words(self, name: str) -> str:
+        times, spread = self.times_random[name], self.spread[name]
+        return f"{JUDGED[name]} is {times:.2f} times that of random splits, which scatter by ± {spread:.2f}"
+
+    def _in_numbers(self, name: str) -> str:
+        return f"{JUDGED[name]} {self.times_random[name]:.2f}, scatter ± {self.spread[name]:.2f}"
 
     def comparison(self) -> list[str]:
         """Say what EvoSplit gives instead; nothing where it was not asked."""
@@ -156,7 +174,7 @@ class Audit:
         Parameters
         ----------
         fail_over
-            How many times random's expectation LD, LD' and LPD may be; None for no limit.
+            How many times what random splits give on average LD, LD' and LPD may be; None for no limit.
         allow_leaks
             Do not count leaks.
         """
@@ -165,7 +183,8 @@ class Audit:
             if not fail_over > 0:
                 raise EvoSplitError(f"fail_over is {fail_over}; give a positive number, such as 2")
             reasons += [
-                f"{JUDGED[name]} is {times:.2f} times that of random splits, more than {fail_over:g}."
+                f"{JUDGED[name]} is {times:.2f} times that of random splits (which scatter by "
+                f"± {self.spread[name]:.2f}), more than {fail_over:g}."
                 for name, times in self.times_random.items()
                 if times > fail_over
             ]
@@ -226,6 +245,15 @@ def audit(found: Found, *, compare: bool = True, on_progress: OnProgress | None 
             warnings.simplefilter("ignore", EvoSplitWarning)  # what it says is about the comparison, not the data
             instead = evosplit.split(found.counts, sizes, groups=together, on_progress=on_progress, **options)
     return Audit(split, tuple(leaks), instead)
+
+
+def _grade(times: float, spread: float) -> str:
+    """Judge one measure beside random splits."""
+    if times <= _GOOD:
+        return "good"
+    if abs(times - 1) <= max(_LIKE, 2 * spread):
+        return "no better than random"
+    return "better than random" if times < 1 else "worse than random"
 
 
 def _times(value: float, random: float) -> float:

@@ -358,7 +358,7 @@ def _outcome(told: Audit, failures: Sequence[str]) -> Text:
     if not failures:
         return Text("passed", style="bold green")
     leaks = {str(leak) for leak in told.leaks}
-    reasons = [reason for reason in failures if reason not in leaks]
+    reasons = [reason.removesuffix(".") for reason in failures if reason not in leaks]
     n_leaks = len(failures) - len(reasons)
     if n_leaks:
         reasons.insert(0, f"{n_leaks} {'leak' if n_leaks == 1 else 'leaks'}")
@@ -367,15 +367,18 @@ def _outcome(told: Audit, failures: Sequence[str]) -> Text:
 
 def _measures(told: Audit) -> Table:
     compared = [] if told.instead_report is None else told.instead_report.measure_rows()
-    headings = ["found", "random", "x random", *(["EvoSplit"] if compared else []), "bound"]
-    table = plain_table("measure (smaller is better)", *headings)
-    for place, (name, meaning, value, random, bound) in enumerate(told.report.measure_rows()):
+    headings = ["found", "random", "scatter", "x random", *(["EvoSplit"] if compared else []), "bound"]
+    table = plain_table("measure, less is better", *headings)
+    for place, row in enumerate(told.report.comparison()):
+        name, meaning, value, random, bound = row.name, row.meaning, row.value, row.random, row.bound
+        spread = row.random_spread / random if random else 0.0
         if name == "ED" and not value:
             continue  # nobody asked for other sizes
         table.add_row(
             f"{name}, {meaning}",
             _short(value),
             _short(random),
+            f"{100 * spread:.0f}%" if spread else "",
             f"{value / random:.2f}" if random else "",
             *([_short(compared[place][2])] if compared else []),
             "" if bound is None else _short(bound),

@@ -137,7 +137,11 @@ def test_a_good_and_a_bad_split_get_what_they_deserve():
     assert good.comparison() == []
     chance = np.random.default_rng(5).permutation(np.arange(300) % 3)
     middling = audit(Found(THREE, chance, counts), compare=False)
-    assert re.match(r"(No better|Better|Worse) than random: .* times that of random splits\.", middling.verdict)
+    assert re.match(
+        r"No better than random: LD is [\d.]+ times that of random splits, which scatter by ± 0\.\d\d, "
+        r"LD' [\d.]+, scatter ± 0\.\d\d, LPD [\d.]+, scatter ± 0\.\d\d\.$",
+        middling.verdict,
+    )
     worst = np.empty(300, dtype=int)
     worst[np.argsort(counts.matrix.toarray()[:, 0], kind="stable")] = np.repeat(np.arange(3), 100)
     bad = audit(Found(THREE, worst, counts), effort="fast")
@@ -148,6 +152,39 @@ def test_a_good_and_a_bad_split_get_what_they_deserve():
     assert all("more than 2." in reason for reason in bad.failures(2))
     assert len(bad.failures(2)) == sum(times > 2 for times in bad.times_random.values()) > 0
     assert bad.failures(1e9) == []
+
+
+def test_labels_are_judged_first():
+    """A split whose labels are spread well is not called no better than random because its instances are not."""
+    present = np.tile(np.eye(6, dtype=int), (50, 1))
+    counts = present * np.random.default_rng(4).integers(1, 40, (300, 1))  # as many samples, but 1 to 39 instances
+    told = audit(Found(THREE, np.repeat(np.arange(50) % 3, 6), LabelCounts(counts)), compare=False)
+    assert told.times_random["ld"] < 0.2 < 0.5 < told.times_random["ld_occurrences"]
+    assert re.match(
+        r"Good in labels: LD is 0\.\d\d times that of random splits, which scatter by ± 0\.\d\d\. "
+        r"Instances: (no better|better) than random \(LD' [\d.]+, scatter ± 0\.\d\d\)\.$",
+        told.verdict,
+    )
+    assert told.failures(0.4) == [
+        f"LD' is {told.times_random['ld_occurrences']:.2f} times that of random splits (which scatter by "
+        f"± {told.spread['ld_occurrences']:.2f}), more than 0.4."
+    ]
+
+
+def test_random_splits_are_no_better_than_random():
+    """Of a hundred random splits hardly any is called better or worse than random, in small sets too."""
+    counts = labelled(60)
+    rng = np.random.default_rng(0)
+    verdicts = [
+        audit(Found(THREE, rng.permutation(np.arange(60) % 3), counts), compare=False).verdict for _ in range(100)
+    ]
+    assert sum(verdict.startswith("No better than random") for verdict in verdicts) >= 85
+
+
+def test_data_without_labels_is_not_judged():
+    """Where no label occurs there is nothing to be even or uneven."""
+    told = audit(Found(("a", "b"), [0, 0, 1, 1], LabelCounts(np.zeros((4, 1), dtype=int))), compare=False)
+    assert told.verdict.startswith("There is nothing to judge")
 
 
 def test_nothing_better_is_admitted():
@@ -457,7 +494,8 @@ def test_shared_groups_fail(files, told):
 def test_a_limit_for_ci(files, told):
     """`--fail-over` gives exit code 1 above the limit, and says passed below it."""
     out = told(*files, "--no-compare", "--fail-over", "0.01", code=1)
-    assert re.search(r"failed: LD is [\d.]+ times that of random splits, more than 0.01", out)
+    reason = r"failed: LD is [\d.]+ times that of random splits \(which scatter by ± 0.\d\d\), more than 0.01"
+    assert re.search(reason, " ".join(out.split()))
     assert told(*files, "--no-compare", "--fail-over", "1e6").rstrip().endswith("passed")
     assert told(*files, "--no-compare", "--fail-over", "0.01", "--quiet", code=1) == ""
     assert "--fail-over 0 is no limit; give a positive number" in told(*files, "--fail-over", "0", code=2)
