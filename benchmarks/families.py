@@ -219,6 +219,8 @@ def _sizes(rng: np.random.Generator, n_samples: int) -> tuple[int, ...]:
         return tuple(n_samples // k + (j < n_samples % k) for j in range(k))
     shares = np.exp(rng.uniform(np.log(_log_uniform(rng, 0.005, 1)), 0, k))
     sizes = np.maximum(shares / shares.sum() * n_samples, max(0.005 * n_samples, MIN_SUBSET)).astype(int)
+    for _ in range(sizes.sum() - n_samples):
+        sizes[np.argmax(sizes)] -= 1
     sizes[np.argmax(sizes)] += n_samples - sizes.sum()
     return tuple(sorted(sizes.tolist(), reverse=True))
 
