@@ -298,6 +298,14 @@ def size_excess(assignment, sizes):
     return sum(abs(assignment.count(j) - size) for j, size in enumerate(sizes))
 
 
+def needs_of(counts, sizes, least):
+    """How many samples of each label every subset is to get: the most that may fit into the smallest one."""
+    for_all = [max(1, int((column > 0).sum()) // len(sizes)) for column in counts.T]
+    richest = sum(sorted((int((row > 0).sum()) for row in counts), reverse=True)[: min(sizes)])
+    fits = [level for level in range(1, least + 1) if sum(min(n, level) for n in for_all) <= richest]
+    return [min(n, max(fits, default=1)) for n in for_all]
+
+
 def lack_of(counts, assignment, needs, k):
     """Add up how many samples of each label the subsets have too few."""
     _, images, _, _ = subset_tables(counts, assignment, k)

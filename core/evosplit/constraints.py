@@ -127,7 +127,8 @@ def resolve_constraints(
     """
     if isinstance(min_per_label, bool) or not isinstance(min_per_label, (int, np.integer)) or min_per_label < 1:
         raise EvoSplitError(
-            f"min_per_label is {min_per_label!r}; give an integer of at least 1, or cover=False for none"
+            f"min_per_label={min_per_label!r} is no minimum; give an integer of at least 1, or cover=False for none",
+            parameter=("min_per_label", "cover"),
         )
     index = None if groups is None else _group_index(groups, counts.n_samples)
     fixed = _locked_subsets(locked, counts, subsets)
@@ -167,7 +168,7 @@ def sizes_around_locks(sizes: Sequence[int], locked: Sequence[int]) -> tuple[int
 
 def _group_index(groups: Iterable[Any], m: int) -> GroupIndex:
     if isinstance(groups, (str, bytes)):
-        raise EvoSplitError(f"groups is the string {groups!r}; pass one value per sample")
+        raise EvoSplitError(f"groups={groups!r} is a string; pass one value per sample", parameter="groups")
     items = groups.tolist() if isinstance(groups, np.ndarray) else list(groups)
     if len(items) != m:
         raise EvoSplitError(f"groups has {len(items)} values for {m} samples; pass one per sample (None: on its own)")
@@ -279,7 +280,7 @@ def _stratum(name: str, values: Any, counts: LabelCounts) -> Stratum:
     present = [value for value in items if not _is_missing(value)]
     numbers = all(isinstance(value, (int, float, np.number)) and not isinstance(value, bool) for value in present)
     if numbers and len(set(present)) > FEW_NUMBERS:
-        categories, code = _binned(np.array([np.nan if _is_missing(value) else value for value in items], dtype=float))
+        categories, code = _binned(np.array([_as_float(value) for value in items]))
     else:
         for sample, value in enumerate(items):
             if not _is_missing(value) and not isinstance(value, (str, bool, int, float, np.generic)):
@@ -302,7 +303,8 @@ def _stratum(name: str, values: Any, counts: LabelCounts) -> Stratum:
 def _binned(values: npt.NDArray[np.float64]) -> tuple[list[str], Ints]:
     """Sort numbers into bins of about equal frequency, named by their limits; NaN gets a category of its own."""
     known = ~np.isnan(values)
-    inner = np.unique(np.quantile(values[np.isfinite(values)], np.arange(1, BINS) / BINS))
+    finite = values[np.isfinite(values)]
+    inner = np.unique(np.quantile(finite, np.arange(1, BINS) / BINS)) if len(finite) else np.zeros(1)
     code = np.searchsorted(inner, values, side="left")
     limits = [f"{limit:.6g}" for limit in inner]
     names = [f"up to {limits[0]}"]
@@ -322,17 +324,31 @@ def _checked_weights(weights: Mapping[str, float] | None, counts: LabelCounts) -
     if weights is None:
         return {}
     if not isinstance(weights, Mapping):
-        raise EvoSplitError(f"label_weights is {weights!r}; pass a dict such as {{{counts.labels[0]!r}: 5}}")
+        raise EvoSplitError(
+            f"label_weights={weights!r} is no dict; pass for example {{'rare': 5}}", parameter="label_weights"
+        )
     known = set(counts.labels)
     for label, weight in weights.items():
         if str(label) not in known:
             close = difflib.get_close_matches(str(label), counts.labels, n=3)
             hint = f"did you mean {', '.join(map(repr, close))}?" if close else f"there are {len(known)} other labels"
-            raise EvoSplitError(f"label_weights names the label {label!r}, which does not occur; {hint}")
+            raise EvoSplitError(
+                f"label_weights= names the label {label!r}, which does not occur; {hint}", parameter="label_weights"
+            )
         valid = isinstance(weight, (int, float, np.number)) and not isinstance(weight, bool)
         if not valid or not np.isfinite(weight) or weight <= 0:
             raise EvoSplitError(f"the weight of the label {label!r} is {weight!r}; give a positive number (1 is usual)")
     return {str(label): float(weight) for label, weight in weights.items() if weight != 1}
+
+
+def _as_float(value: Any) -> float:
+    """Turn a number into what can be binned: an integer beyond all floats is infinite, a missing one NaN."""
+    if _is_missing(value):
+        return float("nan")
+    try:
+        return float(value)
+    except OverflowError:
+        return float("inf") if value > 0 else float("-inf")
 
 
 def _is_missing(value: Any) -> bool:

@@ -296,7 +296,7 @@ def build_problem(
         counts=counts,
         subsets=subsets,
         objectives=wanted,
-        needs=_needs(counts, rank, len(subsets), 1 if constraints is None else constraints.min_per_label)
+        needs=_needs(counts, rank, subsets.sizes, 1 if constraints is None else constraints.min_per_label)
         if cover
         else np.zeros(counts.n_labels, dtype=np.int64),
         features=compact_csr(features),
@@ -350,10 +350,20 @@ def _label_weights(counts: LabelCounts, constraints: Constraints | None, rank: I
     return weights
 
 
-def _needs(counts: LabelCounts, rank: Ints, k: int, least: int) -> Ints:
-    """Return how many samples of each label every subset is to get: as many as asked, or as there are for all."""
+def _needs(counts: LabelCounts, rank: Ints, sizes: Sequence[int], least: int) -> Ints:
+    """Return how many samples of each label every subset is to get: as many as asked, or as there are for all.
+
+    No more is asked than the smallest subset can hold even if it gets the samples with the most labels: a search that
+    runs after the impossible gives up rare labels for it.
+    """
+    for_all = counts.image_totals // len(sizes)
+    richest = np.sort(np.diff(counts.presence.indptr))[::-1][: min(sizes)].sum()
+    low, high = 1, least
+    while low < high:  # the largest minimum that may fit
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if np.clip(for_all, 1, middle).sum() <= richest else (low, middle - 1)
     needs = np.empty(counts.n_labels, dtype=np.int64)
-    needs[rank] = np.clip(counts.image_totals // k, 1, least)
+    needs[rank] = np.clip(for_all, 1, low)
     return needs
 
 
@@ -367,9 +377,14 @@ def _checked_objectives(objectives: Sequence[str] | None, counts: LabelCounts, h
         if name not in OBJECTIVES:
             raise EvoSplitError(f"unknown objective {name!r}; choose from {', '.join(map(repr, OBJECTIVES))}")
     if not objectives or len(set(objectives)) != len(objectives):
-        raise EvoSplitError(f"objectives is {tuple(objectives)}; name at least one, each once")
+        raise EvoSplitError(
+            f"objectives={tuple(objectives)} repeats one, or is empty; name each once", parameter="objectives"
+        )
     if "strata" in objectives and not has_strata:
-        raise EvoSplitError("objectives names 'strata', but there are none; pass strata={name: one value per sample}")
+        raise EvoSplitError(
+            "objectives= names 'strata', but there are none; pass strata={'weather': one value per sample}",
+            parameter=("objectives", "strata"),
+        )
     return tuple(objectives) if "strata" in objectives else (*objectives, *further)
 
 
@@ -397,7 +412,8 @@ def _pair_features(rows: sp.csr_array, multiplicity: Ints) -> tuple[sp.csr_array
     if entries > MAX_PAIR_ENTRIES:
         raise EvoSplitError(
             f"the distinct label sets hold {entries:,} label pairs, more than {MAX_PAIR_ENTRIES:,} fit in memory; "
-            'split with objectives=("images", "instances"), or drop the most frequent labels'
+            "split with objectives=('images', 'instances'), or drop the most frequent labels",
+            parameter="objectives",
         )
     pairs = find_pairs(rows, multiplicity)
     # Frequent pairs side by side, so that what a search looks at most often stays in the cache.

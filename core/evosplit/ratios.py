@@ -15,6 +15,9 @@ __all__ = ["Subsets", "fold_subsets", "largest_remainder", "resolve_subsets"]
 
 DEFAULT_NAMES = {2: ("train", "test"), 3: ("train", "val", "test")}
 _SUM_TOLERANCE = 1e-6
+_LARGEST = 10**15
+_WHOLES = (10, 100)  # sums of proportions, even where sizes might be meant
+_CLOSE = 2  # sizes that sum to so many times too much or too little are no sizes
 
 
 @dataclass(frozen=True)
@@ -38,23 +41,28 @@ def resolve_subsets(
     """Turn ratios into names and sizes that sum to `n_samples`.
 
     A mapping gives the names; a sequence of two means train and test, of three train, val and test, of more
-    subset0, subset1, ... Fractions must sum to 1 and are rounded by largest remainder; integers are exact
-    sizes and must sum to `n_samples`.
+    subset0, subset1, ... Whole numbers that sum to `n_samples` are exact sizes; all else are proportions (fractions
+    that sum to 1, 80, 10, 10 or 8, 1, 1), rounded by largest remainder. What can be meant in two ways is refused:
+    sizes that miss `n_samples` by less than a factor of two (unless they sum to 10 or 100), fractions that do not sum
+    to 1.
 
     Examples
     --------
     >>> resolve_subsets({"train": 0.8, "val": 0.1, "test": 0.1}, 13).sizes
     (11, 1, 1)
-    >>> resolve_subsets((10, 3), 13).names
-    ('train', 'test')
+    >>> resolve_subsets((10, 3), 13)
+    Subsets(names=('train', 'test'), sizes=(10, 3), is_kfold=False)
+    >>> resolve_subsets((8, 1, 1), 300).sizes, resolve_subsets((80, 10, 10), 300).sizes
+    ((240, 30, 30), (240, 30, 30))
     """
     if isinstance(ratios, Mapping):
         names = tuple(ratios.keys())
         values: list[Any] = list(ratios.values())
     elif isinstance(ratios, (str, bytes)) or not hasattr(ratios, "__len__"):
         raise EvoSplitError(
-            f"ratios is {ratios!r}; pass a dict such as {{'train': 0.8, 'val': 0.1, 'test': 0.1}} "
-            "or a sequence of numbers"
+            f"ratios={ratios!r} is neither a dict such as {{'train': 0.8, 'val': 0.1, 'test': 0.1}} "
+            "nor a sequence of numbers; pass one of these",
+            parameter="ratios",
         )
     else:
         values = list(ratios)
@@ -63,29 +71,34 @@ def resolve_subsets(
         if not isinstance(name, str) or not name:
             raise EvoSplitError(f"subset name {name!r} is not a non-empty string")
     if len(values) < 2:
-        raise EvoSplitError(f"ratios names {len(values)} subset(s); a split needs at least two")
+        raise EvoSplitError(f"{len(values)} subset(s) make no split; give at least two")
     for name, value in zip(names, values, strict=True):
         if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.integer, np.floating)):
             raise EvoSplitError(f"the ratio of {name!r} is {value!r}; expected a number")
+        if isinstance(value, int) and abs(value) > _LARGEST:
+            raise EvoSplitError(f"the ratio of {name!r} has {len(str(abs(value)))} digits; give smaller numbers")
         if not np.isfinite(value) or value <= 0:
             raise EvoSplitError(f"the ratio of {name!r} is {value}; ratios and sizes must be positive")
     if len(values) > n_samples:
         raise EvoSplitError(f"{len(values)} subsets for {n_samples} samples; each subset needs at least one sample")
-    if all(isinstance(value, (int, np.integer)) for value in values):
+    total = sum(values)
+    if all(value == int(value) for value in values):
         sizes = tuple(int(value) for value in values)
-        if sum(sizes) != n_samples:
+        if sum(sizes) == n_samples:
+            return Subsets(names, sizes)
+        if sum(sizes) not in _WHOLES and n_samples / _CLOSE < sum(sizes) < n_samples * _CLOSE:
             raise EvoSplitError(
                 f"the sizes {sizes} sum to {sum(sizes)}, but there are {n_samples} samples; "
                 "make them sum to that, or give fractions that sum to 1"
             )
-        return Subsets(names, sizes)
-    total = float(sum(values))
-    if abs(total - 1) > _SUM_TOLERANCE:
+    elif abs(total - 1) > _SUM_TOLERANCE and abs(total - 100) > 100 * _SUM_TOLERANCE and min(values) < 1:
         raise EvoSplitError(
             f"the ratios {tuple(float(value) for value in values)} sum to {total:.6g}, not to 1; "
-            "correct them, or give integers as exact sizes"
+            "correct them, or give whole numbers as proportions (8, 1, 1) or exact sizes"
         )
-    sizes = tuple(int(size) for size in largest_remainder(np.asarray(values, dtype=np.float64) / total, n_samples))
+    sizes = tuple(
+        int(size) for size in largest_remainder(np.asarray(values, dtype=np.float64) / float(total), n_samples)
+    )
     for name, value, size in zip(names, values, sizes, strict=True):
         if size == 0:
             raise EvoSplitError(
@@ -103,7 +116,7 @@ def fold_subsets(n_splits: int, n_samples: int) -> Subsets:
     Subsets(names=('fold0', 'fold1', 'fold2'), sizes=(4, 3, 3), is_kfold=True)
     """
     if isinstance(n_splits, bool) or not isinstance(n_splits, (int, np.integer)) or n_splits < 2:
-        raise EvoSplitError(f"n_splits is {n_splits!r}; expected an integer of at least 2")
+        raise EvoSplitError(f"{n_splits!r} folds make no split; give an integer of at least 2")
     if n_splits > n_samples:
         raise EvoSplitError(f"{n_splits} folds for {n_samples} samples; each fold needs at least one sample")
     sizes = largest_remainder(np.full(n_splits, 1 / n_splits), n_samples)

@@ -85,7 +85,10 @@ def pick_from(front: ParetoFront, rule: str | int) -> int:
     """
     if isinstance(rule, (int, np.integer)) and not isinstance(rule, bool):
         if not -len(front) <= rule < len(front):
-            raise EvoSplitError(f"pick is {rule}, but the front has {len(front)} points; pass 0 ... {len(front) - 1}")
+            raise EvoSplitError(
+                f"pick={rule} is too far: the front has {len(front)} points; give 0 ... {len(front) - 1}",
+                parameter="pick",
+            )
         return int(rule) % len(front)
     scaled = front.objectives / np.where(front.reference > 0, front.reference, 1.0)
     if rule == "balanced":
@@ -99,14 +102,16 @@ def pick_from(front: ParetoFront, rule: str | int) -> int:
         columns = [i for i, name in enumerate(front.objective_names) if name in wanted]
         if not columns:
             raise EvoSplitError(
-                f"pick is {rule!r}, but the objectives are {front.objective_names}; "
-                f"it needs {' or '.join(map(repr, wanted))}"
+                f"pick={rule!r} needs the objective {' or '.join(map(repr, wanted))}, "
+                f"but the objectives are {', '.join(map(repr, front.objective_names))}",
+                parameter="pick",
             )
         # Equal in what was asked for: the better one in the rest.
         first, second = np.log(scaled[:, columns] + NEGLIGIBLE).sum(axis=1), scaled.sum(axis=1)
         return int(np.lexsort((second, first))[0])
     raise EvoSplitError(
-        f"pick is {rule!r}; choose one of {', '.join(map(repr, PICK_RULES))} or an index into the front"
+        f"pick={rule!r} is no rule; choose one of {', '.join(map(repr, PICK_RULES))} or an index into the front",
+        parameter="pick",
     )
 
 

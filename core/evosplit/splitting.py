@@ -203,6 +203,11 @@ def _solve(
 ) -> Split:
     solver = resolve_method(method)
     _check_options(pick, effort, time_limit, n_jobs, seed)
+    if not cover and min_per_label != 1:
+        raise EvoSplitError(
+            f"min_per_label={min_per_label!r} and cover=False exclude each other; leave out one of them",
+            parameter=("min_per_label", "cover"),
+        )
     run = Run(np.random.default_rng(seed), effort, n_jobs, time_limit, on_progress)
     if objectives is None:
         objectives = getattr(solver, "default_objectives", None)
@@ -269,9 +274,8 @@ def _check_respect(method: str | Method, solver: Method, constraints: Constraint
     for name in _asked(constraints):
         if name not in able:
             raise EvoSplitError(
-                f"method {method!r} knows no {name}; use method='evosplit', or leave {name}= out"
-                if isinstance(method, str)
-                else f"{method!r} knows no {name}; use method='evosplit', or leave {name}= out"
+                f"method={method!r} knows no {name.replace('_', ' ')}; use method='evosplit', or leave out {name}=",
+                parameter=("method", name),
             )
 
 
@@ -365,17 +369,23 @@ def _best_ed(problem: SplitProblem, subsets: Subsets, assignment: npt.NDArray[An
 def _check_options(pick: str | int, effort: str, time_limit: float | None, n_jobs: int, seed: Seed) -> None:
     if not isinstance(pick, (int, np.integer)) and pick not in PICK_RULES:
         rules = ", ".join(map(repr, PICK_RULES))
-        raise EvoSplitError(f"pick is {pick!r}; choose one of {rules} or an index into the front")
+        raise EvoSplitError(
+            f"pick={pick!r} is no rule; choose one of {rules} or an index into the front", parameter="pick"
+        )
     if effort not in EFFORTS:
-        raise EvoSplitError(f"effort is {effort!r}; choose from {', '.join(map(repr, EFFORTS))}")
+        raise EvoSplitError(f"effort={effort!r} is unknown; choose from {', '.join(EFFORTS)}", parameter="effort")
     if time_limit is not None and not time_limit > 0:
-        raise EvoSplitError(f"time_limit is {time_limit!r}; give positive seconds, or None for no limit")
+        raise EvoSplitError(
+            f"time_limit={time_limit!r} is no time; give positive seconds, or leave it out", parameter="time_limit"
+        )
     if not isinstance(n_jobs, (int, np.integer)) or n_jobs == 0 or n_jobs < -1:
-        raise EvoSplitError(f"n_jobs is {n_jobs!r}; give a positive number of threads, or -1 for all cores")
+        raise EvoSplitError(
+            f"n_jobs={n_jobs!r} is no number of threads; give a positive one, or -1 for all cores", parameter="n_jobs"
+        )
     if seed is not None and not isinstance(seed, (int, np.integer, np.random.Generator)):
-        raise EvoSplitError(f"seed is {seed!r}; give an integer, a numpy Generator or None")
+        raise EvoSplitError(f"seed={seed!r} is no seed; give an integer, a numpy Generator or None", parameter="seed")
     if isinstance(seed, (int, np.integer)) and seed < 0:
-        raise EvoSplitError(f"seed is {seed}; seeds are not negative")
+        raise EvoSplitError(f"seed={seed} is negative; give 0 or more", parameter="seed")
 
 
 def _front(problem: SplitProblem, assignments: Sequence[npt.NDArray[Any]]) -> ParetoFront:

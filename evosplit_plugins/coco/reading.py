@@ -46,6 +46,7 @@ OnProgress: TypeAlias = Callable[[float, str], "bool | None"]
 _CHUNK = 1 << 20
 _WHITESPACE = b" \t\r\n"
 _CROWD = (1, "1")  # and True, which equals 1
+_LARGEST_AREA = 2**53
 _STANDS_IN = 0.5  # what `_forgiven` puts in the place of NaN and Infinity
 
 
@@ -469,7 +470,11 @@ def _columns(annotations: Sequence[Any], crowd: bool, areas: bool, forgiven: boo
 def _areas(annotations: Sequence[Any], segments: Sequence[list[Any] | None], forgiven: bool) -> npt.NDArray[np.float64]:
     written = [annotation.area for annotation in annotations]
     written += [part.area for some in segments for part in some or ()]
-    values = np.array([value if type(value) in (int, float) else np.nan for value in written], dtype=np.float64)
+    known = [value if type(value) in (int, float) else np.nan for value in written]
+    try:
+        values = np.array(known, dtype=np.float64)
+    except OverflowError:  # integers beyond all floats
+        values = np.array([max(-1, min(value, _LARGEST_AREA)) for value in known], dtype=np.float64)
     if forgiven:
         values[values == _STANDS_IN] = np.nan
     values[values < 0] = np.nan

@@ -325,7 +325,7 @@ def test_true_front_of_a_few_groups(drawn):
     assume(not any("locked" in note for note in made.notes))  # overfull: the sizes are fixed beforehand
     subsets = resolve_subsets(list(sizes), len(counts))
     problem = build_problem(LabelCounts(counts), subsets, constraints=made.constraints)
-    needs = np.clip((counts > 0).sum(axis=0) // k, 1, options.get("min_per_label", 1))
+    needs = naive.needs_of(counts, sizes, options.get("min_per_label", 1))
     gross, scores = [], []
     for assignment in naive.legal_assignments(len(counts), k, groups, locked):
         gross.append((naive.size_excess(assignment, sizes), naive.lack_of(counts, assignment, needs, k)))
@@ -589,6 +589,15 @@ def test_min_per_label(monkeypatch, exact, groups):
     assert min(np.array(naive.subset_tables(counts, without.assignment.tolist(), 3)[1])[6]) < 4
 
 
+def test_a_minimum_that_does_not_fit_costs_no_label_its_place():
+    """Asked for more of each label than the smallest subset can hold, no label is lost that fewer keep."""
+    counts = np.hstack([long_tailed(m=200), np.zeros((200, 1), dtype=int)])
+    counts[:9, -1] = 1
+    for least in (8, 19, 1000):
+        made = make(counts, {"train": 0.8, "val": 0.1, "test": 0.1}, min_per_label=least, effort="fast")
+        assert np.array(naive.subset_tables(counts, made.assignment.tolist(), 3)[1]).min() >= 1
+
+
 def test_what_each_label_needs():
     """Every subset is to get as many samples of a label as asked for, or as there are for all; none without `cover`."""
     counts = LabelCounts(np.tri(12, 12, dtype=int)[:, [0, 2, 4, 8, 11]])  # 12, 10, 8, 4 and 1 samples
@@ -596,6 +605,10 @@ def test_what_each_label_needs():
     constraints = resolve_constraints(counts, subsets, min_per_label=3)
     assert sorted(build_problem(counts, subsets, constraints=constraints).needs.tolist()) == [1, 1, 2, 3, 3]
     assert build_problem(counts, subsets).needs.tolist() == [1] * 5
+    for least in range(1, 9):
+        constraints = resolve_constraints(counts, subsets, min_per_label=least)
+        needs = build_problem(counts, subsets, constraints=constraints).needs.tolist()
+        assert sorted(needs) == sorted(naive.needs_of(counts.matrix.toarray(), subsets.sizes, least))
     without = build_problem(counts, subsets, constraints=constraints, cover=False)
     assert without.needs.tolist() == [0] * 5
     assert not without.cover
@@ -697,17 +710,17 @@ def test_pick_keeps_the_conditions():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"method": "nsga2", "groups": [0] * 8}, "method 'nsga2' knows no groups; use method='evosplit', or leave"),
-        ({"method": "ea-ld", "locked": {"test": [0]}}, "method 'ea-ld' knows no locked; .* leave locked= out"),
-        ({"method": "ea-lpd", "strata": {"s": list("abababab")}}, "method 'ea-lpd' knows no strata"),
-        ({"method": "sois", "groups": [0] * 8}, "method 'sois' knows no groups"),
-        ({"method": "is", "label_weights": {"0": 2}}, "method 'is' knows no label_weights"),
-        ({"method": "random", "min_per_label": 2}, "method 'random' knows no min_per_label"),
+        ({"method": "nsga2", "groups": [0] * 8}, "method='nsga2' knows no groups; use method='evosplit', or leave"),
+        ({"method": "ea-ld", "locked": {"test": [0]}}, "method='ea-ld' knows no locked; .* leave out locked="),
+        ({"method": "ea-lpd", "strata": {"s": list("abababab")}}, "method='ea-lpd' knows no strata"),
+        ({"method": "sois", "groups": [0] * 8}, "method='sois' knows no groups"),
+        ({"method": "is", "label_weights": {"0": 2}}, "method='is' knows no label weights"),
+        ({"method": "random", "min_per_label": 2}, "method='random' knows no min per label"),
         (
             {"method": IterativeStratification(order=1), "groups": [0] * 8},
             r"IterativeStratification\(order=1, as_published=False\) knows no groups; use method='evosplit'",
         ),
-        ({"objectives": ["strata"]}, "objectives names 'strata', but there are none; pass strata="),
+        ({"objectives": ["strata"]}, "objectives= names 'strata', but there are none; pass strata="),
         ({"groups": [1, 2]}, "groups has 2 values for 8 samples"),
         (
             {"groups": [0, 0, *range(1, 7)], "locked": {"train": [0], "test": [1]}},
@@ -715,8 +728,8 @@ def test_pick_keeps_the_conditions():
         ),
         ({"locked": {"test": [8]}}, r"locked\['test'\] names 1 ids that the data set does not have \(8\)"),
         ({"locked": {"val": [1]}}, "locked names the subset 'val'; the subsets are 'train', 'test'"),
-        ({"min_per_label": 0}, "min_per_label is 0"),
-        ({"label_weights": {"x": 2}}, "label_weights names the label 'x'"),
+        ({"min_per_label": 0}, "min_per_label=0 is no minimum"),
+        ({"label_weights": {"x": 2}}, "label_weights= names the label 'x'"),
     ],
     ids=lambda value: str(value)[:40],
 )

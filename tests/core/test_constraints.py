@@ -90,7 +90,7 @@ def test_forms_of_groups(groups):
     ("groups", "message"),
     [
         ([1, 2, 3], r"groups has 3 values for 4 samples; pass one per sample \(None: on its own\)"),
-        ("abcd", "groups is the string 'abcd'; pass one value per sample"),
+        ("abcd", "groups='abcd' is a string; pass one value per sample"),
         ([1, 1, ["x"], 2], r"groups\[2\] is \['x'\], which cannot name a group; use strings or integers"),
     ],
 )
@@ -281,7 +281,7 @@ def test_stratum_like_an_id():
 @pytest.mark.parametrize("n", [0, -1, True, 1.0, "1", None])
 def test_bad_min_per_label(n):
     """At least one sample of each label can be asked for, in integers."""
-    with pytest.raises(EvoSplitError, match=rf"min_per_label is {n!r}; give an integer of at least 1, or cover=False"):
+    with pytest.raises(EvoSplitError, match=rf"min_per_label={n!r} is no minimum; .*, or cover=False"):
         resolve(min_per_label=n)
 
 
@@ -295,9 +295,9 @@ def test_label_weights():
 @pytest.mark.parametrize(
     ("weights", "message"),
     [
-        ({"cta": 2}, "label_weights names the label 'cta', which does not occur; did you mean 'cat'?"),
+        ({"cta": 2}, "label_weights= names the label 'cta', which does not occur; did you mean 'cat'?"),
         ({"zebra": 2}, "names the label 'zebra', which does not occur; there are 2 other labels"),
-        ([1, 2], r"label_weights is \[1, 2\]; pass a dict such as {'cat': 5}"),
+        ([1, 2], r"label_weights=\[1, 2\] is no dict; pass for example {'rare': 5}"),
         ({"cat": 0}, r"the weight of the label 'cat' is 0; give a positive number \(1 is usual\)"),
         ({"cat": -1.5}, "the weight of the label 'cat' is -1.5"),
         ({"cat": np.inf}, "the weight of the label 'cat' is inf"),

@@ -211,7 +211,7 @@ def test_boolean_assignment():
         (["train", "train", "test", "test"], None, "pass subset numbers"),
         ([0.0, 1.0, 0.0, 1.0], None, "assignment has dtype float64"),
         ([0, 1, 0, 1], (0.5, 0.6), "sum to 1.1, not to 1"),
-        ([0, 1, 0, 1], 0.5, "ratios is 0.5; pass a dict"),
+        ([0, 1, 0, 1], 0.5, "ratios=0.5 is neither a dict"),
     ],
 )
 def test_bad_assignments(assignment, ratios, message):

@@ -572,7 +572,7 @@ def test_kernel_cost_is_that_of_the_split(drawn, seed):
     if "strata" in conditions:
         values.append(naive.strata_distribution(conditions["strata"].values(), assignment, k))
     least = conditions.get("min_per_label", 1)
-    needs = [min(least, max(1, int((column > 0).sum()) // k)) for column in counts.T]
+    needs = naive.needs_of(counts, sizes, least)
     penalties = 1e3 * naive.lack_of(counts, assignment, needs, k) + 1e9 * naive.size_excess(assignment, sizes)
     found = board.land.cost(candidate, board.weights)
     assert found == pytest.approx(board.weights @ (values / board.land.reference) + penalties, rel=1e-12, abs=1e-9)

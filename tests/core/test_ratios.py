@@ -68,11 +68,34 @@ def test_equal_remainders_favour_the_earlier():
 
 
 @pytest.mark.parametrize(
+    ("asked", "m", "sizes"),
+    [
+        ((8, 1, 1), 300, (240, 30, 30)),
+        ((8.0, 1.0, 1.0), 300, (240, 30, 30)),  # numbers of a form
+        ((80, 10, 10), 300, (240, 30, 30)),
+        ((80, 10, 10), 90, (72, 9, 9)),
+        ((240.0, 30.0, 30.0), 300, (240, 30, 30)),
+        ((80, 10, 10), 100, (80, 10, 10)),
+        ((72.5, 12.5, 15), 200, (145, 25, 30)),
+        ((99.5, 0.5), 400, (398, 2)),
+        ((1, 1), 50, (25, 25)),
+        ({"train": 7, "test": 3}, 1000, (700, 300)),
+    ],
+)
+def test_proportions_of_any_sum(asked, m, sizes):
+    """Percentages and proportions mean what they say wherever they cannot be meant as sizes."""
+    assert resolve_subsets(asked, m).sizes == sizes
+
+
+@pytest.mark.parametrize(
     ("asked", "m", "message"),
     [
         ((0.8, 0.1), 10, r"the ratios \(0.8, 0.1\) sum to 0.9, not to 1"),
         ({"train": 0.8, "test": 0.3}, 10, "sum to 1.1, not to 1"),
-        ((8, 1, 1), 100, r"the sizes \(8, 1, 1\) sum to 10, but there are 100 samples.*or give fractions"),
+        ((7, 1, 1), 8, r"the sizes \(7, 1, 1\) sum to 9, but there are 8 samples.*or give fractions"),
+        ((250.0, 30, 30), 300, r"the sizes \(250, 30, 30\) sum to 310, but there are 300 samples"),
+        ((80.5, 0.5), 300, r"sum to 81, not to 1; correct them, or give whole numbers as proportions \(8, 1, 1\)"),
+        ((10**400, 1), 10, "the ratio of 'train' has 401 digits; give smaller numbers"),
         ((0.5, -0.5), 10, "the ratio of 'test' is -0.5; ratios and sizes must be positive"),
         ((1.0, 0.0), 10, "the ratio of 'test' is 0.0; ratios and sizes must be positive"),
         ((10, 0), 10, "the ratio of 'test' is 0"),
@@ -80,11 +103,11 @@ def test_equal_remainders_favour_the_earlier():
         ((0.5, float("inf")), 10, "the ratio of 'test' is inf"),
         ((0.98, 0.01, 0.01), 10, "the ratio 0.01 gives subset 'val' no sample out of 10; raise it or drop"),
         ((0.4, 0.3, 0.3), 2, "3 subsets for 2 samples; each subset needs at least one sample"),
-        ((1.0,), 10, r"names 1 subset\(s\); a split needs at least two"),
-        ({}, 10, r"names 0 subset\(s\)"),
-        ("8:2", 10, "ratios is '8:2'; pass a dict"),
-        (0.8, 10, "ratios is 0.8; pass a dict"),
-        (None, 10, "ratios is None; pass a dict"),
+        ((1.0,), 10, r"1 subset\(s\) make no split; give at least two"),
+        ({}, 10, r"0 subset\(s\) make no split"),
+        ("8:2", 10, "ratios='8:2' is neither a dict"),
+        (0.8, 10, "ratios=0.8 is neither a dict"),
+        (None, 10, "ratios=None is neither a dict"),
         (("a", 0.5), 10, "the ratio of 'train' is 'a'; expected a number"),
         ((True, 0.5), 10, "the ratio of 'train' is True; expected a number"),
         ({"": 0.5, "b": 0.5}, 10, "subset name '' is not a non-empty string"),
@@ -100,9 +123,9 @@ def test_bad_ratios(asked, m, message):
 @pytest.mark.parametrize(
     ("k", "m", "message"),
     [
-        (1, 10, "n_splits is 1; expected an integer of at least 2"),
-        (2.0, 10, "n_splits is 2.0; expected an integer"),
-        (True, 10, "n_splits is True; expected an integer"),
+        (1, 10, "1 folds make no split; give an integer of at least 2"),
+        (2.0, 10, "2.0 folds make no split"),
+        (True, 10, "True folds make no split"),
         (11, 10, "11 folds for 10 samples; each fold needs at least one sample"),
     ],
 )

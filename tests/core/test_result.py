@@ -104,11 +104,11 @@ def test_pick_where_an_objective_has_no_range(rule):
 @pytest.mark.parametrize(
     ("rule", "message"),
     [
-        ("best", "pick is 'best'; choose one of 'balanced', 'origin', 'ld', 'lpd' or an index"),
-        (3, r"pick is 3, but the front has 2 points; pass 0 ... 1"),
-        (-3, "pick is -3, but the front has 2 points"),
-        (True, "pick is True; choose one of"),
-        ("lpd", r"pick is 'lpd', but the objectives are \('images', 'instances'\); it needs 'pairs'"),
+        ("best", "pick='best' is no rule; choose one of 'balanced', 'origin', 'ld', 'lpd' or an index"),
+        (3, r"pick=3 is too far: the front has 2 points; give 0 ... 1"),
+        (-3, "pick=-3 is too far: the front has 2 points"),
+        (True, "pick=True is no rule; choose one of"),
+        ("lpd", r"pick='lpd' needs the objective 'pairs', but the objectives are 'images', 'instances'"),
     ],
 )
 def test_bad_picks(rule, message):

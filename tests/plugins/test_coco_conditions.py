@@ -395,8 +395,8 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "file names that repeat": (alike, r'1 image has the file name of another one: "a\.jpg"; lock by id'),
     "images locked twice": (twice, r"2 images are locked into two subsets: 1 \(train and test\), 2 \(train and test\)"),
     "a group locked twice": (torn, r"1 groups are locked into more than one subset \(2; the first into 'train'"),
-    "no such label": ({"label_weights": {"kit": 2}}, "label_weights names the label 'kit'.*did you mean 'kite'"),
-    "a minimum of nothing": ({"min_per_label": 0}, "min_per_label is 0; give an integer of at least 1"),
+    "no such label": ({"label_weights": {"kit": 2}}, "label_weights= names the label 'kit'.*did you mean 'kite'"),
+    "a minimum of nothing": ({"min_per_label": 0}, "min_per_label=0 is no minimum; give an integer of at least 1"),
 }
 
 

@@ -502,7 +502,7 @@ class TestMinimaAndWeights:
         dataset = new_dataset(pictures(fiftyone, 30))
         split = door.evosplit_fiftyone(dataset, (0.5, 0.5), label_weights={"cat": 5}, **FAST)
         assert split.constraints.label_weights == {"cat": 5.0}
-        with pytest.raises(EvoSplitError, match=r"label_weights names the label 'cap'.*'cat'"):
+        with pytest.raises(EvoSplitError, match=r"label_weights= names the label 'cap'.*'cat'"):
             door.make_split(dataset, (0.5, 0.5), label_weights={"cap": 5}, **FAST)
 
 
