@@ -127,8 +127,7 @@ def resolve_constraints(
     """
     if isinstance(min_per_label, bool) or not isinstance(min_per_label, (int, np.integer)) or min_per_label < 1:
         raise EvoSplitError(
-            f"min_per_label={min_per_label!r} is no minimum; give an integer of at least 1, or cover=False for none",
-            parameter=("min_per_label", "cover"),
+            f"min_per_label={min_per_label!r} is no minimum; give an integer of at least 1, or cover=False for none"
         )
     index = None if groups is None else _group_index(groups, counts.n_samples)
     fixed = _locked_subsets(locked, counts, subsets)
@@ -168,7 +167,7 @@ def sizes_around_locks(sizes: Sequence[int], locked: Sequence[int]) -> tuple[int
 
 def _group_index(groups: Iterable[Any], m: int) -> GroupIndex:
     if isinstance(groups, (str, bytes)):
-        raise EvoSplitError(f"groups={groups!r} is a string; pass one value per sample", parameter="groups")
+        raise EvoSplitError(f"groups={groups!r} is a string; pass one value per sample")
     items = groups.tolist() if isinstance(groups, np.ndarray) else list(groups)
     if len(items) != m:
         raise EvoSplitError(f"groups has {len(items)} values for {m} samples; pass one per sample (None: on its own)")
@@ -324,17 +323,13 @@ def _checked_weights(weights: Mapping[str, float] | None, counts: LabelCounts) -
     if weights is None:
         return {}
     if not isinstance(weights, Mapping):
-        raise EvoSplitError(
-            f"label_weights={weights!r} is no dict; pass for example {{'rare': 5}}", parameter="label_weights"
-        )
+        raise EvoSplitError(f"label_weights={weights!r} is no dict; pass for example {{'rare': 5}}")
     known = set(counts.labels)
     for label, weight in weights.items():
         if str(label) not in known:
             close = difflib.get_close_matches(str(label), counts.labels, n=3)
             hint = f"did you mean {', '.join(map(repr, close))}?" if close else f"there are {len(known)} other labels"
-            raise EvoSplitError(
-                f"label_weights= names the label {label!r}, which does not occur; {hint}", parameter="label_weights"
-            )
+            raise EvoSplitError(f"label_weights= names the label {label!r}, which does not occur; {hint}")
         valid = isinstance(weight, (int, float, np.number)) and not isinstance(weight, bool)
         if not valid or not np.isfinite(weight) or weight <= 0:
             raise EvoSplitError(f"the weight of the label {label!r} is {weight!r}; give a positive number (1 is usual)")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import functools
 import inspect
+import re
 import sys
 import warnings
 from collections.abc import Callable, Sequence
@@ -14,6 +15,7 @@ __all__ = ["EvoSplitError", "EvoSplitWarning", "MissingExtraError", "checked_key
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
+_WRITTEN = re.compile(r"(?<![\w.'\"/-])([a-z][a-z_]*)=(?!=)")
 _OURS = ("evosplit", "evosplit_plugins")
 
 
@@ -25,17 +27,19 @@ class EvoSplitError(ValueError):
     message
         The sentence. It writes parameters as Python does: `group_by='clip'`, or `group_by=` without a value.
     parameter
-        The parameter or parameters that the sentence writes so; the command line shows their flags instead.
+        The parameter or parameters that the sentence speaks of; by default those that it writes so. The command line
+        shows their flags instead.
 
     Examples
     --------
-    >>> EvoSplitError("folds=1 makes no split; give at least 2", parameter="folds").parameters
-    ('folds',)
+    >>> EvoSplitError("match='name' is unknown; choose id or file_name").parameters
+    ('match',)
     """
 
-    def __init__(self, message: str, *, parameter: str | Sequence[str] = ()) -> None:
+    def __init__(self, message: str, *, parameter: str | Sequence[str] | None = None) -> None:
         super().__init__(message)
-        self.parameters = (parameter,) if isinstance(parameter, str) else tuple(parameter)
+        found = dict.fromkeys(_WRITTEN.findall(message)) if parameter is None else parameter
+        self.parameters: tuple[str, ...] = (found,) if isinstance(found, str) else tuple(found)
 
 
 class MissingExtraError(EvoSplitError, ImportError):

@@ -2,10 +2,10 @@
 
 A manifest is a JSON object that keeps one split for good: `format` and `version`; the subsets in `names`, `sizes` and
 `target_sizes`, with `is_kfold` telling whether they are folds; all samples in `ids`, with `assignment` giving for each
-the position of its subset in `names`; `ids_sha256`, by which changes made by hand are noticed; and how the split came
-about: `settings`, `notes`, `measures`, `best_ed`, the version of `evosplit`, and what the door that wrote it adds in
-`extra`. `manifest_schema()` is its JSON Schema, with a description of every key. Unknown keys are ignored; an unknown
-version is refused.
+the position of its subset in `names`; `ids_sha256`, by which changes made by hand are noticed; `file_names`, where
+samples have files that their ids do not name; and how the split came about: `source`, `settings`, `notes`, `measures`,
+`best_ed`, the version of `evosplit`, and what else the adapter that wrote it knows in `extra`. `manifest_schema()` is
+its JSON Schema, with a description of every key. Unknown keys are ignored; an unknown version is refused.
 """
 
 from __future__ import annotations
@@ -89,12 +89,19 @@ def _check_facts(manifest: dict[str, Any], source: str) -> None:
         "measures": (dict, type(None)),
         "best_ed": (int, float),
         "is_kfold": (bool,),
+        "file_names": (list, type(None)),
+        "source": (dict, type(None)),
     }
     absent: dict[str, Any] = {"best_ed": 0, "is_kfold": False}
     for key, kinds in expected.items():
         value = manifest.get(key, absent.get(key))
         if not isinstance(value, kinds) or isinstance(value, bool) != (bool in kinds):
             raise EvoSplitError(f"{source} has {key!r} {value!r}; it is damaged, save the split again")
+    files = manifest.get("file_names")
+    if files is not None and (
+        len(files) != len(manifest["ids"]) or not all(name is None or isinstance(name, str) for name in files)
+    ):
+        raise EvoSplitError(f"{source} has other file names than one for each id; it is damaged, save the split again")
     measures = manifest.get("measures")
     if measures is not None:
         known = {field.name for field in fields(Measures)}

@@ -377,13 +377,10 @@ def _checked_objectives(objectives: Sequence[str] | None, counts: LabelCounts, h
         if name not in OBJECTIVES:
             raise EvoSplitError(f"unknown objective {name!r}; choose from {', '.join(map(repr, OBJECTIVES))}")
     if not objectives or len(set(objectives)) != len(objectives):
-        raise EvoSplitError(
-            f"objectives={tuple(objectives)} repeats one, or is empty; name each once", parameter="objectives"
-        )
+        raise EvoSplitError(f"objectives={tuple(objectives)} repeats one, or is empty; name each once")
     if "strata" in objectives and not has_strata:
         raise EvoSplitError(
-            "objectives= names 'strata', but there are none; pass strata={'weather': one value per sample}",
-            parameter=("objectives", "strata"),
+            "objectives= names 'strata', but there are none; pass strata={'weather': one value per sample}"
         )
     return tuple(objectives) if "strata" in objectives else (*objectives, *further)
 
@@ -412,8 +409,7 @@ def _pair_features(rows: sp.csr_array, multiplicity: Ints) -> tuple[sp.csr_array
     if entries > MAX_PAIR_ENTRIES:
         raise EvoSplitError(
             f"the distinct label sets hold {entries:,} label pairs, more than {MAX_PAIR_ENTRIES:,} fit in memory; "
-            "split with objectives=('images', 'instances'), or drop the most frequent labels",
-            parameter="objectives",
+            "split with objectives=('images', 'instances'), or drop the most frequent labels"
         )
     pairs = find_pairs(rows, multiplicity)
     # Frequent pairs side by side, so that what a search looks at most often stays in the cache.

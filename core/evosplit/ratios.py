@@ -61,8 +61,7 @@ def resolve_subsets(
     elif isinstance(ratios, (str, bytes)) or not hasattr(ratios, "__len__"):
         raise EvoSplitError(
             f"ratios={ratios!r} is neither a dict such as {{'train': 0.8, 'val': 0.1, 'test': 0.1}} "
-            "nor a sequence of numbers; pass one of these",
-            parameter="ratios",
+            "nor a sequence of numbers; pass one of these"
         )
     else:
         values = list(ratios)

@@ -86,8 +86,7 @@ def pick_from(front: ParetoFront, rule: str | int) -> int:
     if isinstance(rule, (int, np.integer)) and not isinstance(rule, bool):
         if not -len(front) <= rule < len(front):
             raise EvoSplitError(
-                f"pick={rule} is too far: the front has {len(front)} points; give 0 ... {len(front) - 1}",
-                parameter="pick",
+                f"pick={rule} is too far: the front has {len(front)} points; give 0 ... {len(front) - 1}"
             )
         return int(rule) % len(front)
     scaled = front.objectives / np.where(front.reference > 0, front.reference, 1.0)
@@ -103,15 +102,13 @@ def pick_from(front: ParetoFront, rule: str | int) -> int:
         if not columns:
             raise EvoSplitError(
                 f"pick={rule!r} needs the objective {' or '.join(map(repr, wanted))}, "
-                f"but the objectives are {', '.join(map(repr, front.objective_names))}",
-                parameter="pick",
+                f"but the objectives are {', '.join(map(repr, front.objective_names))}"
             )
         # Equal in what was asked for: the better one in the rest.
         first, second = np.log(scaled[:, columns] + NEGLIGIBLE).sum(axis=1), scaled.sum(axis=1)
         return int(np.lexsort((second, first))[0])
     raise EvoSplitError(
-        f"pick={rule!r} is no rule; choose one of {', '.join(map(repr, PICK_RULES))} or an index into the front",
-        parameter="pick",
+        f"pick={rule!r} is no rule; choose one of {', '.join(map(repr, PICK_RULES))} or an index into the front"
     )
 
 
@@ -143,6 +140,11 @@ class Split:
         The least possible `measures.ed`, or a lower bound of it: 0 unless groups or locks stand in the way.
     is_kfold
         Whether the subsets are the folds of a cross-validation, each the test set in turn.
+    file_names
+        The file name or path of each sample, None where there is none; None if no file is known. By them a split is
+        replayed where the same samples have other ids.
+    source
+        Where the samples came from: the adapter that read them and what it needs to read them again.
 
     Examples
     --------
@@ -165,6 +167,8 @@ class Split:
     constraints: Constraints | None = None
     best_ed: float = 0.0
     is_kfold: bool = False
+    file_names: tuple[str | None, ...] | None = None
+    source: Mapping[str, Any] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         sizes = ", ".join(f"{name}: {size}" for name, size in zip(self.names, self.sizes, strict=True))
@@ -280,6 +284,10 @@ class Split:
             "ids": ids,
             "assignment": self.assignment.tolist(),
         }
+        if self.file_names is not None and list(self.file_names) != ids:
+            manifest["file_names"] = list(self.file_names)
+        if self.source:
+            manifest["source"] = dict(self.source)
         if extra:
             manifest["extra"] = dict(extra)
         return manifest
@@ -303,6 +311,8 @@ class Split:
             recorded_measures=manifest.get("measures"),
             best_ed=float(manifest.get("best_ed", 0.0)),
             is_kfold=manifest.get("is_kfold", False),
+            file_names=None if manifest.get("file_names") is None else tuple(manifest["file_names"]),
+            source=manifest.get("source") or {},
         )
 
     def save(self, path: str | os.PathLike[str], *, extra: Mapping[str, Any] | None = None) -> None:

@@ -54,7 +54,7 @@ def split(
         A LabelCounts, or anything that its constructor takes: how often each label occurs in each sample.
     ratios
         A mapping from subset names to ratios, or a sequence (two: train, test; three: train, val, test). Fractions sum
-        to 1; integers are exact sizes that sum to the number of samples.
+        to 1; whole numbers are exact sizes if they sum to the number of samples, else proportions (8, 1, 1).
     method
         "evosplit" (default); "nsga2", "ea-ld" and "ea-lpd" (the paper's); "sois", "is" (iterative stratification over
         label pairs and over labels), "random"; or a method object with parameters of its own.
@@ -205,8 +205,7 @@ def _solve(
     _check_options(pick, effort, time_limit, n_jobs, seed)
     if not cover and min_per_label != 1:
         raise EvoSplitError(
-            f"min_per_label={min_per_label!r} and cover=False exclude each other; leave out one of them",
-            parameter=("min_per_label", "cover"),
+            f"min_per_label={min_per_label!r} and cover=False exclude each other; leave out one of them"
         )
     run = Run(np.random.default_rng(seed), effort, n_jobs, time_limit, on_progress)
     if objectives is None:
@@ -274,8 +273,7 @@ def _check_respect(method: str | Method, solver: Method, constraints: Constraint
     for name in _asked(constraints):
         if name not in able:
             raise EvoSplitError(
-                f"method={method!r} knows no {name.replace('_', ' ')}; use method='evosplit', or leave out {name}=",
-                parameter=("method", name),
+                f"method={method!r} knows no {name.replace('_', ' ')}; use method='evosplit', or leave out {name}="
             )
 
 
@@ -369,23 +367,17 @@ def _best_ed(problem: SplitProblem, subsets: Subsets, assignment: npt.NDArray[An
 def _check_options(pick: str | int, effort: str, time_limit: float | None, n_jobs: int, seed: Seed) -> None:
     if not isinstance(pick, (int, np.integer)) and pick not in PICK_RULES:
         rules = ", ".join(map(repr, PICK_RULES))
-        raise EvoSplitError(
-            f"pick={pick!r} is no rule; choose one of {rules} or an index into the front", parameter="pick"
-        )
+        raise EvoSplitError(f"pick={pick!r} is no rule; choose one of {rules} or an index into the front")
     if effort not in EFFORTS:
-        raise EvoSplitError(f"effort={effort!r} is unknown; choose from {', '.join(EFFORTS)}", parameter="effort")
+        raise EvoSplitError(f"effort={effort!r} is unknown; choose from {', '.join(EFFORTS)}")
     if time_limit is not None and not time_limit > 0:
-        raise EvoSplitError(
-            f"time_limit={time_limit!r} is no time; give positive seconds, or leave it out", parameter="time_limit"
-        )
+        raise EvoSplitError(f"time_limit={time_limit!r} is no time; give positive seconds, or leave it out")
     if not isinstance(n_jobs, (int, np.integer)) or n_jobs == 0 or n_jobs < -1:
-        raise EvoSplitError(
-            f"n_jobs={n_jobs!r} is no number of threads; give a positive one, or -1 for all cores", parameter="n_jobs"
-        )
+        raise EvoSplitError(f"n_jobs={n_jobs!r} is no number of threads; give a positive one, or -1 for all cores")
     if seed is not None and not isinstance(seed, (int, np.integer, np.random.Generator)):
-        raise EvoSplitError(f"seed={seed!r} is no seed; give an integer, a numpy Generator or None", parameter="seed")
+        raise EvoSplitError(f"seed={seed!r} is no seed; give an integer, a numpy Generator or None")
     if isinstance(seed, (int, np.integer)) and seed < 0:
-        raise EvoSplitError(f"seed={seed} is negative; give 0 or more", parameter="seed")
+        raise EvoSplitError(f"seed={seed} is negative; give 0 or more")
 
 
 def _front(problem: SplitProblem, assignments: Sequence[npt.NDArray[Any]]) -> ParetoFront:

@@ -39,8 +39,7 @@ def triplet_features(rows: sp.csr_array) -> sp.csr_array:
     if entries > MAX_TRIPLET_ENTRIES:
         raise EvoSplitError(
             f"the distinct label sets hold {entries:,} label triplets, more than {MAX_TRIPLET_ENTRIES:,} fit in "
-            "memory; split with objectives=('instances', 'pairs'), or drop the most frequent labels",
-            parameter="objectives",
+            "memory; split with objectives=('instances', 'pairs'), or drop the most frequent labels"
         )
     indptr, codes = triplet_codes(rows.indptr, rows.indices, rows.shape[1])
     distinct, columns = unique_codes(codes)

@@ -10,15 +10,21 @@ from typing import Any
 import numpy as np
 
 from evosplit import EvoSplitError, LabelCounts
-from evosplit_plugins.audit.leaks import COMPARING, CONTENT, OnProgress, same_contents
+from evosplit_plugins.audit.leaks import (
+    COMPARING,
+    CONTENT,
+    SOURCE_PICTURE,
+    OnProgress,
+    same_contents,
+    source_pictures,
+)
 from evosplit_plugins.audit.result import Found
 from evosplit_plugins.audit.sources import PathLike, image_roots
+from evosplit_plugins.matching import plain_path
 
 __all__ = ["from_coco", "from_fiftyone", "from_hf"]
 
 _USUAL_TAGS = ("train", "training", "val", "valid", "validation", "test", "testing")
-_FILE_COLUMNS = ("file_name", "filename", "file_path", "filepath", "image_path", "path")
-_ID_COLUMNS = ("image_id", "id")
 _ROWS_AT_ONCE = 100
 
 
@@ -65,12 +71,13 @@ def from_coco(
     ids: list[Any] = [None] * data.counts.n_samples
     for subset, (file, rows) in enumerate(zip(data.files, data.image_rows, strict=True)):
         assignment[rows[rows >= 0]] = subset
-        named = zip(rows.tolist(), file.image_values("file_name"), file.image_ids, strict=True)
-        for row, name, own in named:
+        images = zip(rows.tolist(), file.image_values("file_name"), file.image_ids, strict=True)
+        for row, name, own in images:
             if row >= 0:
-                files[row] = name if isinstance(name, str) else None
+                files[row] = plain_path(name) if isinstance(name, str) else None
                 ids[row] = None if isinstance(name, str) else own  # files may number their images each anew
-    keys = {kind: values for kind, values in (("file name", files), ("id", ids)) if any(v is not None for v in values)}
+    named = (("file name", files), (SOURCE_PICTURE, source_pictures(files)), ("id", ids))
+    keys = {kind: values for kind, values in named if any(value is not None for value in values)}
     if same_bytes:
         roots = image_roots(image_root, len(paths))
         places = zip(assignment.tolist(), files, ids, strict=True)
@@ -129,6 +136,9 @@ def from_hf(
     chosen = key if key is not None else _telling_column(rows, split.assignment, len(split.names))
     if chosen is not None:
         keys[chosen] = _values(rows, chosen)
+        sources = source_pictures(keys[chosen])
+        if any(sources):
+            keys[SOURCE_PICTURE] = sources
         if key is None:
             notes.append(f"Rows are told apart by column {chosen!r}.")
     if same_bytes:
@@ -159,15 +169,17 @@ def _telling_column(rows: Any, assignment: Any, k: int) -> str | None:
     """Find a column that tells rows apart across splits."""
     import pyarrow as pa
 
+    from evosplit_plugins.hf.source import FILE_COLUMNS, ID_COLUMNS
+
     plain = {
         field.name
         for field in rows.features.arrow_schema
         if pa.types.is_string(field.type) or pa.types.is_large_string(field.type) or pa.types.is_integer(field.type)
     }
-    for name in (*_FILE_COLUMNS, *_ID_COLUMNS):
+    for name in (*FILE_COLUMNS, *ID_COLUMNS):
         if name in plain:
             values = np.array(_values(rows, name), dtype=object)
-            if name in _FILE_COLUMNS or not all(_is_numbering(values[assignment == j].tolist()) for j in range(k)):
+            if name in FILE_COLUMNS or not all(_is_numbering(values[assignment == j].tolist()) for j in range(k)):
                 return name
     return None
 
@@ -187,7 +199,7 @@ def _contents(rows: Any, splits: Sequence[str], on_progress: OnProgress | None) 
 
     kinds = {name: feature for name, feature in rows.features.items() if isinstance(feature, (Image, Audio))}
     if not kinds:
-        raise EvoSplitError("--same-bytes compares pictures, but no column holds any; leave it out, or use --key")
+        raise EvoSplitError("same_bytes=True compares pictures, but no column holds any; leave it out, or use key=")
     media = rows.with_format(None).select_columns(list(kinds))
     for name, feature in kinds.items():
         media = media.cast_column(name, type(feature)(decode=False))
@@ -298,7 +310,7 @@ def _subset_names(dataset: Any, field: str | None) -> list[str]:
     if len(usual) < 2:
         known = ", ".join(map(repr, sorted(there))) or "none"
         raise EvoSplitError(
-            f"say which tags of dataset {dataset.name!r} are its subsets: -t train -t val; its tags: {known}"
+            f"say which tags of dataset {dataset.name!r} are its subsets: names=['train', 'val']; its tags: {known}"
         )
     return usual
 

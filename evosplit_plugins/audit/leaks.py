@@ -16,21 +16,25 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from evosplit import EvoSplitError
+from evosplit_plugins.matching import picture_of, plain_path
 
 __all__ = [
     "COMPARING",
     "CONTENT",
     "GROUP",
+    "SOURCE_PICTURE",
     "Leak",
     "OnProgress",
     "find_leaks",
     "find_repeats",
     "kept_together",
     "same_contents",
+    "source_pictures",
 ]
 
 GROUP = "group"
 CONTENT = "content"
+SOURCE_PICTURE = "source picture"
 COMPARING = "Comparing files"
 _NOUNS = {CONTENT: ("identical file", "identical files")}
 _SHOWN = 3
@@ -165,6 +169,19 @@ def kept_together(columns: Iterable[Sequence[Any] | None], n: int) -> list[int] 
     return together.tolist() if int(together.max()) + 1 < n else None
 
 
+def source_pictures(files: Sequence[Any]) -> list[str | None]:
+    """Name the picture that Roboflow made each file from; None where a file is no such copy.
+
+    Examples
+    --------
+    >>> source_pictures(["cat_jpg.rf.0123456789abcdef0123456789abcdef.jpg", "dog.jpg", None])
+    ['cat.jpg', None, None]
+    """
+    names = [plain_path(name) if isinstance(name, str) else None for name in files]
+    pictures = [None if name is None else picture_of(name) for name in names]
+    return [None if made == name else made for name, made in zip(names, pictures, strict=True)]
+
+
 def same_contents(paths: Sequence[Path], on_progress: OnProgress | None = None) -> list[str | None]:
     """Return for each file the first one of the same content, itself or another; None where there is no other.
 
@@ -181,7 +198,7 @@ def same_contents(paths: Sequence[Path], on_progress: OnProgress | None = None) 
     if missing:
         raise EvoSplitError(
             f"{len(missing)} of {len(missing) + len(sizes)} files are not there, the first is {missing[0]}; "
-            "name the folder of the images with --image-root"
+            "name the folder of the images with image_root="
         )
     how_often = Counter(sizes.values())
     first: dict[str, Path] = {}

@@ -181,7 +181,7 @@ class Audit:
         reasons = [] if allow_leaks else [str(leak) for leak in self.leaks]
         if fail_over is not None:
             if not fail_over > 0:
-                raise EvoSplitError(f"fail_over is {fail_over}; give a positive number, such as 2")
+                raise EvoSplitError(f"fail_over={fail_over} is no limit; give a positive number, such as 2")
             reasons += [
                 f"{JUDGED[name]} is {times:.2f} times that of random splits (which scatter by "
                 f"± {self.spread[name]:.2f}), more than {fail_over:g}."

@@ -15,18 +15,17 @@ PathLike = str | os.PathLike[str]
 KINDS = ("coco", "hf", "fiftyone", "csv")
 _COCO = (".json", ".json.gz")
 _TABLES = (".csv", ".tsv")
-_FILES = (".json", ".jsonl", ".gz", ".csv", ".tsv", ".parquet", ".arrow", ".txt", ".zip")
 _ROBOFLOW = "_annotations.coco.json"
 _USUAL_ORDER = ("train", "val", "test")
 
 
 def detect(sources: Sequence[str]) -> str:
-    """Tell what the sources are: "coco", "csv", "hf" or "fiftyone".
+    """Tell what the sources are: "coco", "csv" or "hf".
 
     Examples
     --------
-    >>> detect(["instances_train.json", "instances_val.json.gz"]), detect(["splits.tsv"]), detect(["my-dataset"])
-    ('coco', 'csv', 'fiftyone')
+    >>> detect(["instances_train.json", "instances_val.json.gz"]), detect(["splits.tsv"])
+    ('coco', 'csv')
     """
     names = [source.lower() for source in sources]
     if all(name.endswith(_COCO) for name in names):
@@ -36,7 +35,7 @@ def detect(sources: Sequence[str]) -> str:
     if len(sources) > 1:
         raise EvoSplitError(
             f"{', '.join(sources[:3])} are neither all COCO files (.json) nor all tables (.csv); "
-            "give one kind, or say which: --as coco"
+            "give one kind, or say which: kind='coco'"
         )
     (source,) = sources
     path = Path(source)
@@ -44,12 +43,11 @@ def detect(sources: Sequence[str]) -> str:
         return "coco" if coco_files(path) else "hf"
     if path.exists():
         return "hf"
-    if "/" in source or "\\" in source or path.suffix.lower() in _FILES:
-        raise EvoSplitError(
-            f"there is no file or directory {source!r}; for a data set of the Hugging Face hub say --as hf, "
-            "for a FiftyOne dataset --as fiftyone"
-        )
-    return "fiftyone"
+    # Whether a FiftyOne dataset has that name, only its database knows, and a typing error should not start one.
+    raise EvoSplitError(
+        f"there is no file or directory {source!r}; for a FiftyOne dataset say kind='fiftyone', "
+        "for a data set of the Hugging Face hub kind='hf'"
+    )
 
 
 def coco_files(folder: Path) -> list[Path]:

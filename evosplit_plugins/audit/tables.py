@@ -94,7 +94,7 @@ def from_csv(
             differing = ", ".join(map(repr, sorted(set(other) ^ set(columns))))
             raise EvoSplitError(f"{paths[0]} and {path} differ in the columns {differing}; give them the same")
     name = paths[0].name if len(paths) == 1 else f"{paths[0].name} ..."
-    ids_in = _column(columns, id_column, IDS, "the ids", "--id-column", name)
+    ids_in = _column(columns, id_column, IDS, "the ids", "id_column", name)
     rows = [row for _, lines in tables for row in lines]
     subset_of_row, left_out = _subsets(paths, tables, columns, subset_column)
     rows = [row for row, subset in zip(rows, subset_of_row, strict=True) if subset]
@@ -183,7 +183,9 @@ def _separator(path: Path, text: str, subset_column: str | None) -> str:
     return max(_SEPARATORS, key=known)
 
 
-def _column(columns: Sequence[str], given: str | None, usual: Sequence[str], what: str, flag: str, name: str) -> str:
+def _column(
+    columns: Sequence[str], given: str | None, usual: Sequence[str], what: str, parameter: str, name: str
+) -> str:
     """Find a column by the name given, else by its usual names."""
     if given is not None:
         if given in columns:
@@ -195,7 +197,7 @@ def _column(columns: Sequence[str], given: str | None, usual: Sequence[str], wha
             return by_name[word]
     raise EvoSplitError(
         f"{name} has no column {' or '.join(map(repr, usual[:2]))} for {what}; it has "
-        f"{', '.join(map(repr, columns))}: say which with {flag}"
+        f"{', '.join(map(repr, columns))}: say which with {parameter}="
     )
 
 
@@ -212,7 +214,7 @@ def _subsets(
         if len(set(stems)) < len(stems):
             stems = [str(path) for path in paths]
         return [stem for stem, (_, rows) in zip(stems, tables, strict=True) for _ in rows], 0
-    column = _column(columns, given, SUBSETS, "the subsets", "--subset-column", paths[0].name)
+    column = _column(columns, given, SUBSETS, "the subsets", "subset_column", paths[0].name)
     found = [row.cells[column] for _, rows in tables for row in rows]
     return found, found.count("")
 
@@ -230,11 +232,11 @@ def _labels(
     several = [] if given is None or isinstance(given, str) else list(given)
     if len(several) > 1:
         for column in several:
-            _column(columns, column, (), "labels", "--label-column", name)
+            _column(columns, column, (), "labels", "label_column", name)
         matrix = [[_count(row, column) for column in several] for row in rows]
         return LabelCounts(np.array(matrix, dtype=np.int64), labels=several), []
     only = several[0] if several else given if isinstance(given, str) else None
-    column = _column(columns, only, LABELS, "the labels", "--label-column", name)
+    column = _column(columns, only, LABELS, "the labels", "label_column", name)
     cells = [row.cells[column] for row in rows]
     cut, notes = _cutter(cells, column, delimiter, name)
     return LabelCounts.from_lists([cut(row, cell) for row, cell in zip(rows, cells, strict=True)]), notes
@@ -255,7 +257,7 @@ def _cutter(
     """Choose how cells become lists of labels."""
     if delimiter is not None:
         if not delimiter:
-            raise EvoSplitError("--delimiter is empty; give what stands between the labels, such as ';'")
+            raise EvoSplitError("delimiter= is empty; give what stands between the labels, such as ';'")
         return lambda row, cell: _parts(cell, delimiter), []
     filled = [cell for cell in cells if cell]
     if filled and all(cell.startswith("[") for cell in filled):
@@ -264,7 +266,7 @@ def _cutter(
     if len(found) > 1:
         raise EvoSplitError(
             f"the column {column!r} of {name} contains {' and '.join(map(repr, found))}; say what stands between the "
-            f"labels, for example --delimiter {found[0]!r}"
+            f"labels, for example delimiter={found[0]!r}"
         )
     if not found:
         return lambda row, cell: [cell] if cell else [], []
@@ -293,20 +295,24 @@ def _groups(
 ) -> list[str | None] | None:
     """Return the group of each line; None where the table has none."""
     if given is not None and regex is not None:
-        raise EvoSplitError("--group-by and --group-regex exclude each other; give one of them")
+        raise EvoSplitError("group_by= and group_regex= exclude each other; give one of them")
     if regex is not None:
         try:
             pattern = re.compile(regex)
         except re.error as error:
-            raise EvoSplitError(f"--group-regex {regex} is no regular expression: {error}") from error
+            raise EvoSplitError(f"group_regex={regex!r} is no regular expression: {error}") from error
         found = [pattern.search(sample) for sample in ids]
         if not any(found):
             raise EvoSplitError(
-                f"--group-regex {regex} matches none of the ids ({', '.join(ids[:_SHOWN])}); correct it"
+                f"group_regex={regex!r} matches none of the ids ({', '.join(ids[:_SHOWN])}); correct it"
             )
-        return [None if match is None else match[1 if pattern.groups else 0] for match in found]
+        # An empty text names nothing, else a regex that can match nothing would put all lines into one group.
+        groups = [None if match is None else match[1 if pattern.groups else 0] or None for match in found]
+        if not any(groups):
+            raise EvoSplitError(f"group_regex={regex!r} finds no text in any of the ids; correct it")
+        return groups
     by_name = {column.lower(): column for column in columns}
     if given is None and not set(GROUPS) & set(by_name):
         return None
-    column = _column(columns, given, GROUPS, "the groups", "--group-by", name)
+    column = _column(columns, given, GROUPS, "the groups", "group_by", name)
     return [row.cells[column] or None for row in rows]

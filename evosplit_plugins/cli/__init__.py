@@ -19,6 +19,7 @@ from typing import NoReturn, TextIO
 from evosplit import EvoSplitError
 from evosplit_plugins.cli import audit, coco, demo, fiftyone, hf
 from evosplit_plugins.cli.common import clean
+from evosplit_plugins.cli.wording import in_flags
 
 __all__ = ["main"]
 
@@ -79,7 +80,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a name that the terminal cannot show must not end the command
-    args = build_parser().parse_args(argv)
+    parser = build_parser()
+    args = parser.parse_args(argv)
     with warnings.catch_warnings(), _terminable():
         warnings.showwarning = _show_warning
         try:
@@ -95,7 +97,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         except (EvoSplitError, OSError, ImportError) as error:
             if args.debug:
                 traceback.print_exc()
-            print(f"evosplit: error: {_one_line(error)}", file=sys.stderr)
+            print(f"evosplit: error: {_one_line(in_flags(error, _flags(parser)))}", file=sys.stderr)
             return 2
 
 
@@ -114,6 +116,17 @@ def _terminable() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+def _flags(parser: argparse.ArgumentParser) -> set[str]:
+    """Collect the flags of all commands."""
+    flags: set[str] = set()
+    for action in parser._actions:  # argparse has no public way to look into its commands
+        flags.update(action.option_strings)
+        if isinstance(action, argparse._SubParsersAction):
+            for command in action.choices.values():
+                flags |= _flags(command)
+    return flags
 
 
 def _one_line(message: object) -> str:

@@ -48,7 +48,7 @@ _SOURCES = {
     "hf": "a directory of save_to_disk, a folder of parquet, json or csv files, or a hub name",
     "fiftyone": "the name of the dataset",
     None: "COCO files (one for each subset) or their folder, a CSV file, a directory of a Hugging Face data set, "
-    "or the name of a FiftyOne dataset",
+    "or with --as fiftyone the name of a FiftyOne dataset",
 }
 _EPILOG = "exit code: 0 if all is well, 1 for a leak or more than --fail-over, 2 for bad input, 130 when interrupted"
 _WORST_LABELS, _WORST_PAIRS = 8, 5

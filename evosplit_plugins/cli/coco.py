@@ -71,7 +71,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 
 def _add_condition_flags(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("what to respect beside the sizes")
-    add_group_flags(group, "KEY", "this field of the images (dotted for nested)", regex=True)
+    add_group_flags(group, "KEY", "this field of the images (dotted for nested)", regex=True, copies=True)
     group.add_argument(
         "--lock",
         action="append",
@@ -168,9 +168,11 @@ def _conditions(args: argparse.Namespace) -> Conditions:
     for entry in args.lock or ():
         name, equals, path = entry.partition("=")
         if not (name and equals and path):
-            raise EvoSplitError(f"--lock {entry} does not say what stays where; write for example --lock test=old.json")
+            raise EvoSplitError(
+                f"--lock {entry} does not say what stays where; write for example --lock test=old.json", parameter=()
+            )
         lock.setdefault(name, []).append(path)
-    return Conditions(args.group_by, args.group_regex, lock, args.match, listed(args.stratify_by))
+    return Conditions(args.group_by, args.group_regex, lock, args.match, listed(args.stratify_by), args.group_copies)
 
 
 def _split(args: argparse.Namespace) -> int:

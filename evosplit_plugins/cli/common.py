@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -66,8 +67,8 @@ def add_split_flags(parser: argparse.ArgumentParser) -> None:
         "--subset",
         action="append",
         metavar="NAME:RATIO",
-        help="one subset, repeated for each: fractions that sum to 1 (-s train:0.8 -s val:0.2) "
-        "or integers as exact sizes",
+        help="one subset, repeated for each: fractions that sum to 1 (-s train:0.8 -s val:0.2), proportions "
+        "(80, 10, 10) or exact sizes",
     )
     group.add_argument("--ratios", metavar="8:1:1", help="proportions of unnamed subsets")
     group.add_argument("--folds", type=int, metavar="K", help="K folds of equal size instead of subsets")
@@ -122,8 +123,22 @@ def add_search_flags(parser: argparse._ActionsContainer) -> None:
     )
 
 
-def add_group_flags(parser: argparse._ActionsContainer, metavar: str, where: str, *, regex: bool = False) -> None:
-    """Add `--group-by`, and `--group-regex` where samples have file names; `where` tells what the value names."""
+def add_group_flags(
+    parser: argparse._ActionsContainer, metavar: str, where: str, *, regex: bool = False, copies: bool = False
+) -> None:
+    """Add the flags that say what belongs together.
+
+    Parameters
+    ----------
+    parser
+        Where to add them.
+    metavar, where
+        What `--group-by` takes, and what that names.
+    regex
+        Whether there are file names for `--group-regex`.
+    copies
+        Whether the command makes a split, which `--no-group-copies` lets part copies.
+    """
     parser.add_argument(
         "--group-by",
         metavar=metavar,
@@ -135,6 +150,13 @@ def add_group_flags(parser: argparse._ActionsContainer, metavar: str, where: str
             metavar="REGEX",
             help="samples whose file names match with the same text (of the first parentheses, if there are any) "
             "belong together",
+        )
+    if copies:
+        parser.add_argument(
+            "--no-group-copies",
+            dest="group_copies",
+            action="store_false",
+            help="let samples of the same picture (equal file names, Roboflow's copies of one source) part",
         )
 
 
@@ -217,7 +239,7 @@ def _named_ratios(entries: list[str]) -> dict[str, float | int]:
 
 
 def _unnamed_ratios(text: str, default_names: Mapping[int, tuple[str, ...]]) -> dict[str, float | int]:
-    values = [_number(value, f"--ratios {text}") for value in text.split(":")]
+    values = [_number(value, f"--ratios {text}") for value in re.split("[:/,]", text)]
     total = float(sum(values))
     if min(values) <= 0 or len(values) < 2:
         raise EvoSplitError(f"--ratios {text} does not give two or more positive numbers; write for example 8:1:1")
@@ -250,6 +272,8 @@ def split_options(args: argparse.Namespace) -> dict[str, Any]:
         pick = int(args.pick)
     options = {"method": args.method, "cover": args.cover, "pick": pick, **search_options(args)}
     if args.min_per_label is not None:
+        if not args.cover:
+            raise EvoSplitError("--min-per-label and --no-cover exclude each other; leave out one of them")
         options["min_per_label"] = args.min_per_label
     if args.label_weight is not None:
         options["label_weights"] = _label_weights(args.label_weight)
@@ -266,9 +290,13 @@ def _label_weights(entries: Sequence[str]) -> dict[str, float]:
     for entry in entries:
         name, equals, value = entry.rpartition("=")
         if not equals or not name:
-            raise EvoSplitError(f"--label-weight {entry} names no label; write for example --label-weight rare=5")
+            raise EvoSplitError(
+                f"--label-weight {entry} names no label; write for example --label-weight rare=5", parameter=()
+            )
         if name in weights:
-            raise EvoSplitError(f"--label-weight {entry} names the label {name!r} a second time; give each label once")
+            raise EvoSplitError(
+                f"--label-weight {entry} names the label {name!r} a second time; give each label once", parameter=()
+            )
         weights[name] = float(_number(value, f"--label-weight {entry}"))
     return weights
 

@@ -61,7 +61,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         action="store_true",
         help="leave samples that are in a subset where they are; the ratios refer to the whole",
     )
-    add_group_flags(split, "FIELD[,FIELD...]", "this field (filepath: the folder)")
+    add_group_flags(split, "FIELD[,FIELD...]", "this field (filepath: the folder)", copies=True)
     split.add_argument(
         "--near-duplicates",
         metavar="KEY",
@@ -155,6 +155,7 @@ def _split(args: argparse.Namespace) -> int:
             near_duplicates=args.near_duplicates,
             duplicate_threshold=args.duplicate_threshold,
             strata_fields=listed(args.stratify_by),
+            group_copies=args.group_copies,
             on_progress=on_progress,
             **split_options(args),
         )

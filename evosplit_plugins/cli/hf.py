@@ -101,7 +101,7 @@ def _add_label_flags(parser: argparse.ArgumentParser) -> None:
 
 def _add_condition_flags(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("what to respect beside the sizes")
-    add_group_flags(group, "COLUMN", "this column (dotted for nested)")
+    add_group_flags(group, "COLUMN", "this column (dotted for nested)", copies=True)
     group.add_argument(
         "--lock",
         action="append",
@@ -139,6 +139,7 @@ def _split(args: argparse.Namespace) -> int:
             group_column=args.group_by,
             lock=args.lock,
             stratify_columns=listed(args.stratify_by) or None,
+            group_copies=args.group_copies,
             return_split=True,
             on_progress=on_progress,
             **_labels(args),

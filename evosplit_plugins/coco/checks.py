@@ -31,9 +31,9 @@ __all__ = [
 
 IntArray: TypeAlias = npt.NDArray[np.int64]
 
-_DROP = "pass --drop-orphans (drop_orphans=True) to leave them out"
-_COERCE = "pass --coerce-ids (coerce_ids=True) to read and write them as integers"
-_REASSIGN = "pass --reassign-ids (reassign_ids=True) to give them new ids"
+_DROP = "pass drop_orphans=True to leave them out"
+_COERCE = "pass coerce_ids=True to read and write them as integers"
+_REASSIGN = "pass reassign_ids=True to give them new ids"
 _IDS_SHOWN = 10
 
 

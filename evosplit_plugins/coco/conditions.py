@@ -18,7 +18,7 @@ from evosplit_plugins.coco.dataset import CocoData, Source
 from evosplit_plugins.coco.ids import as_written, coerced, column, first_few, is_id, look_up, repeated
 from evosplit_plugins.coco.reading import UNSET, CocoFile, OnProgress, read_file, views
 
-__all__ = ["AREA", "MATCHES", "Conditions", "group_values", "image_values"]
+__all__ = ["AREA", "MATCHES", "Conditions", "file_names", "group_values", "image_values"]
 
 AREA = "area"
 MATCHES = ("id", "file_name")
@@ -41,6 +41,8 @@ class Conditions:
         How the images of these files are found: by "id" or by "file_name".
     stratify_by
         Image fields to balance, and "area".
+    group_copies
+        Whether images of the same file name stay together.
     """
 
     group_by: str | None = None
@@ -48,20 +50,23 @@ class Conditions:
     lock: Mapping[str, Source] = field(default_factory=dict)
     match: str = "id"
     stratify_by: str | Sequence[str] = ()
+    group_copies: bool = True
 
     def __post_init__(self) -> None:
         if self.group_by is not None and self.group_regex is not None:
-            raise EvoSplitError("--group-by and --group-regex exclude each other; give one of them")
+            raise EvoSplitError("group_by= and group_regex= exclude each other; give one of them")
         if self.group_regex is not None:
             _compiled(self.group_regex)
         if not isinstance(self.lock, Mapping):
-            raise EvoSplitError(f"lock is {self.lock!r}; name the subset: lock={{'test': 'old_test.json'}}")
+            raise EvoSplitError(
+                f"lock={self.lock!r} names no subset; pass for example lock={{'test': 'old_test.json'}}"
+            )
         if self.match not in MATCHES:
-            raise EvoSplitError(f"match is {self.match!r}; choose one of {', '.join(MATCHES)}")
+            raise EvoSplitError(f"match={self.match!r} is unknown; choose one of {', '.join(MATCHES)}")
         names = self.strata
         if not all(names) or len(set(names)) != len(names):
             raise EvoSplitError(
-                f"stratify_by is {self.stratify_by!r}; name each field once, such as --stratify-by area,weather"
+                f"stratify_by={self.stratify_by!r} repeats a field, or is empty; name each once, such as 'area,weather'"
             )
 
     @property
@@ -90,7 +95,7 @@ class Conditions:
         for name in self.lock:
             if name not in names:
                 raise EvoSplitError(
-                    f"--lock {name}=... names no subset of this split; the subsets are {', '.join(names)}"
+                    f"lock= names the subset {name!r}; the subsets of this split are {', '.join(names)}"
                 )
 
     def recorded(self) -> dict[str, Any]:
@@ -107,6 +112,8 @@ class Conditions:
             asked["match"] = self.match
         if self.strata:
             asked["stratify_by"] = list(self.strata)
+        if not self.group_copies:
+            asked["group_copies"] = False
         return asked
 
     def resolve(self, data: CocoData, on_progress: OnProgress | None) -> tuple[dict[str, Any], list[str]]:
@@ -150,18 +157,24 @@ def group_values(data: CocoData, key: str | None = None, regex: str | None = Non
         groups = [None if match is None else match[1 if pattern.groups else 0] or None for match in matches]
         if not any(groups):
             shown = first_few((as_written(name) for name in names), len(names))
-            raise EvoSplitError(f"--group-regex {regex} matches none of the file names ({shown}); correct it")
+            raise EvoSplitError(f"group_regex={regex!r} matches none of the file names ({shown}); correct it")
         return groups
     groups = []
     for value in image_values(data, key or ""):
         value = coerced(value) if isinstance(value, float) else value
         if value is not None and not is_id(value) and not isinstance(value, bool):
             raise EvoSplitError(
-                f"--group-by {key} gives {as_written(value)} for an image; a group is named by an integer or a "
+                f"group_by={key!r} gives {as_written(value)} for an image; a group is named by an integer or a "
                 f"string{_fields_inside(key or '', value)}"
             )
         groups.append(value)
     return groups
+
+
+def file_names(data: CocoData) -> list[str | None]:
+    """Return the file name of each row; None where it has none."""
+    found = _of_rows(data, [_file_names(file) for file in data.files])
+    return [name if isinstance(name, str) and name else None for name in found]
 
 
 def image_values(data: CocoData, key: str) -> list[Any]:
@@ -217,7 +230,7 @@ def _stratum(data: CocoData, key: str) -> list[Any]:
     for value in values:
         if isinstance(value, (list, dict)):
             raise EvoSplitError(
-                f"--stratify-by {key} gives {as_written(value)} for an image; only strings, numbers and booleans "
+                f"stratify_by={key!r} gives {as_written(value)} for an image; only strings, numbers and booleans "
                 f"can be balanced{_fields_inside(key, value)}"
             )
     return values
@@ -227,7 +240,7 @@ def _compiled(regex: str) -> re.Pattern[str]:
     try:
         return re.compile(regex)
     except (re.error, TypeError, OverflowError, RecursionError) as error:
-        raise EvoSplitError(f"--group-regex {regex} is no regular expression: {error}") from error
+        raise EvoSplitError(f"group_regex={regex!r} is no regular expression: {error}") from error
 
 
 def _locked(conditions: Conditions, data: CocoData, on_progress: OnProgress | None) -> tuple[list[str | None], int]:
@@ -267,7 +280,7 @@ def _rows_of(path: Path, match: str, data: CocoData, on_progress: OnProgress | N
             shown = (as_written(known[place]) for place in again)
             raise EvoSplitError(
                 f"{_images(len(again), 'has', 'have')} the file name of another one: "
-                f"{first_few(shown, len(again))}; lock by id instead: --match id"
+                f"{first_few(shown, len(again))}; lock by id instead: match='id'"
             )
     else:
         as_asked = coerced if data.settings["coerce_ids"] else lambda value: value
@@ -281,7 +294,7 @@ def _rows_of(path: Path, match: str, data: CocoData, on_progress: OnProgress | N
         raise EvoSplitError(
             f"{path}: {len(absent)} of its {len(wanted)} images are not in the input, by {match}: "
             f"{first_few(shown, len(absent), _IDS_SHOWN)}; pass the file that has them as an input too, "
-            f"or try --match {other}"
+            f"or try match={other!r}"
         )
     return everywhere[found]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -13,11 +12,12 @@ import numpy as np
 
 import evosplit
 from evosplit import EvoSplitError, LabelCounts, Split
-from evosplit_plugins.coco.conditions import Conditions
+from evosplit_plugins.coco.conditions import Conditions, file_names
 from evosplit_plugins.coco.dataset import CocoData, Source, as_paths, read_coco
 from evosplit_plugins.coco.ids import first_few
 from evosplit_plugins.coco.output import Outcome, Output, WriteOptions
 from evosplit_plugins.coco.reading import ImageName, OnProgress
+from evosplit_plugins.matching import copies_together, find_samples, picture_of, plain_path, replayed
 
 __all__ = [
     "DEFAULT_NAMES",
@@ -68,6 +68,7 @@ def evosplit_coco(
     lock: Mapping[str, Source] | None = None,
     match: str = "id",
     stratify_by: str | Sequence[str] = (),
+    group_copies: bool = True,
     layout: str = "coco",
     images: str = "none",
     image_root: Source | None = None,
@@ -90,7 +91,7 @@ def evosplit_coco(
         Where the subsets go, with `split.json` beside them, from which `apply_split` replays the split.
     ratios
         A mapping from subset names to ratios, or a sequence (two: train, val; three: train, val, test).
-        Fractions sum to 1; integers are exact sizes.
+        Fractions sum to 1; whole numbers are exact sizes if they sum to the number of images, else proportions.
     folds
         Make that many folds of equal size instead.
     having_annotations
@@ -117,6 +118,9 @@ def evosplit_coco(
     stratify_by
         What to balance beside the categories: image fields (texts, booleans, numbers; dotted as above), and
         "area" for the small, medium and large instances of each category.
+    group_copies
+        Keep images of the same file name together (`./x.jpg` is `x.jpg`, and Roboflow's copies of one source are one
+        picture), because they would leak from one subset into another.
     layout
         "coco" (annotations/instances_train.json), "roboflow" (train/_annotations.coco.json, with val called
         valid) or "lists" (train.txt with a line ./images/name for each image, as Ultralytics reads them).
@@ -158,7 +162,7 @@ def evosplit_coco(
             "coerce_ids": coerce_ids,
             "reassign_ids": reassign_ids,
         },
-        conditions=Conditions(group_by, group_regex, lock or {}, match, stratify_by),
+        conditions=Conditions(group_by, group_regex, lock or {}, match, stratify_by, group_copies),
         writing=WriteOptions(layout, images, image_root, train_files, gzip, report, overwrite, dry_run),
         on_progress=on_progress,
         **options,
@@ -181,7 +185,7 @@ def resplit(
     if (ratios is None) == (folds is None):
         raise EvoSplitError("give ratios, for example {'train': 0.8, 'val': 0.2}, or folds, for example 5")
     if folds is not None and (not isinstance(folds, int) or folds < 2):
-        raise EvoSplitError(f"folds is {folds!r}; give an integer of at least 2")
+        raise EvoSplitError(f"{folds!r} folds make no split; give an integer of at least 2")
     asked: dict[str, Any] = {"folds": folds} if folds is not None else {"ratios": _named(ratios)}
     names = [f"fold{fold}" for fold in range(folds)] if folds is not None else list(asked["ratios"])
     conditions.check_subsets(names)
@@ -191,6 +195,13 @@ def resplit(
         if options.get(name) is not None:
             raise EvoSplitError(f"{name}= is given and also read from the files; pass one of them")
     options |= resolved
+    files = file_names(data)
+    if conditions.group_copies:
+        pictures = [None if name is None else picture_of(name) for name in files]
+        options["groups"], said = copies_together(
+            options.get("groups"), pictures, options.get("locked"), options.get("method", "evosplit")
+        )
+        notes += said
     locks = [path for _, path in conditions.lock_files]
     output = Output(data, Path(output_dir), names, writing, folds=folds is not None, others=locks)
     output.check()
@@ -198,9 +209,14 @@ def resplit(
         split = evosplit.kfold(data.counts, folds, on_progress=on_progress, **options)
     else:
         split = evosplit.split(data.counts, asked["ratios"], on_progress=on_progress, **options)
-    split = replace(split, notes=(*split.notes, *notes))
-    extra = {"door": "coco", **asked, **data.settings, **conditions.recorded(), "inputs": _described(data)}
-    return output.write(split, extra, on_progress)
+    split = replace(
+        split,
+        notes=(*split.notes, *notes),
+        settings={**split.settings, **asked, **conditions.recorded()},
+        file_names=tuple(files) if any(files) else None,
+        source=_source_of(data),
+    )
+    return output.write(split, {}, on_progress)
 
 
 def _named(ratios: Any) -> Mapping[str, float]:
@@ -208,20 +224,16 @@ def _named(ratios: Any) -> Mapping[str, float]:
     if isinstance(ratios, Mapping):
         return ratios
     if isinstance(ratios, (str, bytes)) or not hasattr(ratios, "__len__"):
-        raise EvoSplitError(f"ratios is {ratios!r}; pass for example {{'train': 0.8, 'val': 0.2}} or (0.8, 0.2)")
+        raise EvoSplitError(
+            f"ratios={ratios!r} name no subsets; pass for example {{'train': 0.8, 'val': 0.2}} or (0.8, 0.2)"
+        )
     names = DEFAULT_NAMES.get(len(ratios), tuple(f"subset{j}" for j in range(len(ratios))))
     return dict(zip(names, ratios, strict=True))
 
 
-def _described(data: CocoData) -> list[dict[str, Any]]:
-    return [
-        {
-            "file": file.path.name,
-            "images": len(file.images),
-            "annotations": 0 if file.annotations is None else len(file.annotations),
-        }
-        for file in data.files
-    ]
+def _source_of(data: CocoData) -> dict[str, Any]:
+    """Tell where the images came from, as the manifest keeps it."""
+    return {"adapter": "coco", "inputs": [file.path.name for file in data.files], "reading": dict(data.settings)}
 
 
 def apply_split(
@@ -247,7 +259,8 @@ def apply_split(
     Parameters
     ----------
     source
-        One annotation file or several, with exactly the images of the split; or what `read_coco` returned.
+        One annotation file or several, with exactly the images of the split, known by their ids or file names; or what
+        `read_coco` returned.
     split
         The split, or the path of its manifest `split.json`, which also knows how the files were read.
     output_dir, layout, images, image_root, train_files, gzip, report, overwrite, dry_run, on_progress
@@ -277,28 +290,30 @@ def replay(
 ) -> Outcome:
     """Do what `apply_split` does, and return the split as it applies to the files."""
     manifest: Path | None = None
-    extra: Mapping[str, Any] = {}
     if not isinstance(split, Split):
         manifest = Path(split)
         split = Split.load(manifest)
-        extra = json.loads(manifest.read_text(encoding="utf-8")).get("extra") or {}
-    recorded = {key: extra[key] for key in _READING if isinstance(extra.get(key), bool)}
+    known = split.source.get("reading") if split.source.get("adapter") == "coco" else None
+    recorded = {key: known[key] for key in _READING if isinstance(known.get(key), bool)} if known else {}
     if isinstance(source, CocoData):
         data = source
     else:
         data = read_coco(source, **{**recorded, **reading}, need_labels=False, on_progress=on_progress)
     if split.counts is not data.counts:
-        split = replace(
+        where = ", ".join(file.path.name for file in data.files)
+        files = file_names(data)
+        found = find_samples(split, {"image id": data.counts.ids.tolist()}, files, where=where)
+        split = replayed(
             split,
-            assignment=split.assign(data.counts.ids),
-            sample_ids=data.counts.ids,
+            found,
+            data.counts.ids,
             counts=data.counts if data.has_labels else None,
-            front=None,
-            constraints=None,
+            file_names=tuple(files) if any(files) else None,
+            source=_source_of(data),
         )
     output = Output(data, Path(output_dir), split.names, writing, folds=split.is_kfold, manifest=manifest)
     output.check()
-    return output.write(split, {**extra, "inputs": _described(data)}, on_progress)
+    return output.write(split, {}, on_progress)
 
 
 def audit(
@@ -369,7 +384,7 @@ def _leaks(data: CocoData, names: Sequence[str]) -> Iterator[str]:
     shared: dict[tuple[int, int], list[str]] = {}
     for subset, file in enumerate(data.files):
         for image, own in zip(file.image_fields(ImageName), file.image_ids, strict=True):
-            key = image.file_name if isinstance(image.file_name, str) else own
+            key = plain_path(image.file_name) if isinstance(image.file_name, str) else own
             earlier = seen.setdefault(key, subset)
             if earlier != subset:
                 shared.setdefault((earlier, subset), []).append(str(key))

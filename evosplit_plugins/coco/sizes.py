@@ -50,7 +50,7 @@ class SizedInstances:
         if not any(len(rows) for rows, _ in self._cells):
             raise EvoSplitError(
                 f"none of the {self.n_unknown} annotations has an 'area', so they cannot be stratified by it; "
-                "add the areas, or leave out --stratify-by area"
+                "add the areas, or leave out stratify_by='area'"
             )
         used = np.unique(np.concatenate([codes for _, codes in self._cells]))
         cells = [(rows, np.searchsorted(used, codes)) for rows, codes in self._cells]

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ import evosplit
 from evosplit import EvoSplitError, LabelCounts, Split
 from evosplit.ratios import fold_subsets, resolve_subsets
 from evosplit_plugins.fiftyone_plugin import groups, labels, runs, strata, tags
+from evosplit_plugins.matching import copies_together, find_samples, picture_of, replayed
 from evosplit_plugins.staging import Plan
 
 __all__ = [
@@ -60,6 +60,7 @@ def make_split(
     near_duplicates: Any = None,
     duplicate_threshold: float | None = None,
     strata_fields: str | Sequence[str] | None = None,
+    group_copies: bool = True,
     on_progress: OnProgress | None = None,
     **options: Any,
 ) -> Split:
@@ -103,6 +104,18 @@ def make_split(
         if keep:
             options["locked"] = _already_there(dataset, units, subsets.names, field)
             asked["keep"] = True
+        if group_copies:
+            file_of_unit = labels.files(dataset)
+            held = {unit: name for name, ids in options["locked"].items() for unit in ids} if keep else {}
+            options["groups"], said = copies_together(
+                options.get("groups"),
+                [picture_of(file_of_unit[unit]) for unit in units],
+                [held.get(unit) for unit in units],
+                options.get("method", "evosplit"),
+            )
+            notes += tuple(said)
+        else:
+            asked["group_copies"] = False
     start, end = _SEARCH
     _tell(on_progress, start, "Searching")
 
@@ -224,6 +237,7 @@ def evosplit_fiftyone(
     near_duplicates: Any = None,
     duplicate_threshold: float | None = None,
     strata_fields: str | Sequence[str] | None = None,
+    group_copies: bool = True,
     on_progress: OnProgress | None = None,
     **options: Any,
 ) -> Split:
@@ -236,7 +250,7 @@ def evosplit_fiftyone(
         Patches, clips and frames are split through their samples.
     ratios
         `{"train": 0.8, "val": 0.1, "test": 0.1}`, or a sequence (two: train, test; three: train, val,
-        test); fractions that sum to 1, or integers as exact sizes.
+        test); fractions that sum to 1, proportions (8, 1, 1), or exact sizes.
     folds
         The number of folds, instead of ratios; the subsets are called fold0, fold1, ...
     label_field
@@ -265,6 +279,9 @@ def evosplit_fiftyone(
         Fields to balance beside the labels: strings, booleans, numbers (binned by quantiles), dates,
         Classifications, other label fields; "area" for class × box size (small, medium, large as in COCO, by
         pixels where the metadata tells width and height, else by the share of the picture).
+    group_copies
+        Keep samples of the same file path together, because they would leak from one subset into another;
+        Roboflow's copies of one source are one picture.
     on_progress
         Called with the fraction done and a message; returning False stops the search with the best split so
         far.
@@ -291,6 +308,7 @@ def evosplit_fiftyone(
         near_duplicates=near_duplicates,
         duplicate_threshold=duplicate_threshold,
         strata_fields=strata_fields,
+        group_copies=group_copies,
         on_progress=on_progress,
         **options,
     )
@@ -372,67 +390,50 @@ def save_manifest(dataset: Any, path: str | os.PathLike[str], *, run_key: str | 
     dataset = labels.root_dataset(dataset)
     run = runs.load_run(dataset, run_key)
     file_of_unit = labels.files(dataset)
-    source = {
-        "host": "fiftyone",
-        "dataset": dataset.name,
-        "label_fields": list(run.label_fields),
-        "field": run.field,
-        "files": [file_of_unit.get(unit) for unit in run.split.sample_ids.tolist()],
-    }
+    split = replace(
+        run.split,
+        file_names=tuple(file_of_unit.get(unit) for unit in run.split.sample_ids.tolist()),
+        source={
+            "adapter": "fiftyone",
+            "inputs": [dataset.name],
+            "reading": {"label_field": list(run.label_fields), "field": run.field},
+        },
+    )
     path = Path(path)
     with Plan(None, manifests=[path]).stage() as stage:
-        run.split.save(stage.path(path), extra={"source": source})
+        split.save(stage.path(path))
         stage.commit()
-    return run.split
+    return split
 
 
 def apply_manifest(
     samples: Any, path: str | os.PathLike[str], *, field: str | None = None, overwrite: bool = False
 ) -> Split:
-    """Replay a saved split on a dataset or view: by sample id, else by file path, else by file name.
+    """Replay a saved split on a dataset or view: by sample id, else by file name or path.
 
-    The samples must be those that were split; otherwise the error says how they differ and nothing is
-    written. With `overwrite`, values of the field are replaced although EvoSplit did not write them.
+    Whichever adapter made the split, the samples must be those that were split; otherwise the error says how they
+    differ and nothing is written. With `overwrite`, values of the field are replaced although EvoSplit did not write
+    them.
     """
     split = Split.load(path)
-    source = (json.loads(Path(path).read_text(encoding="utf-8")).get("extra") or {}).get("source") or {}
     dataset = labels.root_dataset(samples)
     units = list(dict.fromkeys(labels.Units.of(samples).values([])[0]))
     if not units:
         raise EvoSplitError(f"dataset {dataset.name!r} has no sample in this view; there is nothing to replay on")
-    if set(units).isdisjoint(split.sample_ids.tolist()):
-        split = _renamed(split, source.get("files"), dataset, units)
-    replayed = replace(split, sample_ids=np.array(units, dtype=object), assignment=split.assign(units))
+    file_of_unit = labels.files(dataset)
+    files = [file_of_unit.get(unit) for unit in units]
+    found = find_samples(split, {"sample id": units}, files, where=f"dataset {dataset.name!r}")
+    replay = replayed(split, found, np.array(units, dtype=object), file_names=tuple(files))
     known = labels.label_paths(samples)
-    fields = [name for name in source.get("label_fields") or () if name in known]
+    reading = split.source.get("reading", {}) if split.source.get("adapter") == "fiftyone" else {}
+    fields = [name for name in reading.get("label_field") or () if name in known]
     if fields:
         counts = read_counts(samples, label_field=fields)
-        replayed = replace(replayed, counts=counts, assignment=split.assign(counts.ids), sample_ids=counts.ids)
-    apply_split(samples, replayed, field=field, label_field=fields, overwrite=overwrite)
-    return replayed
-
-
-def _renamed(split: Split, files: Sequence[str | None] | None, dataset: Any, units: Sequence[str]) -> Split:
-    """Find the split's samples in another database by their files."""
-    if not files or None in files:
-        raise EvoSplitError(
-            f"the manifest knows none of the samples of dataset {dataset.name!r} and holds no file paths; "
-            "save it from FiftyOne with the samples still in place"
-        )
-    here = labels.files(dataset)
-    for shorten in (str, _file_name):
-        unit_of_file = {shorten(here[unit]): unit for unit in units}
-        wanted = [shorten(str(file)) for file in files]
-        if len(unit_of_file) == len(units) and len(set(wanted)) == len(wanted) and unit_of_file.keys() & set(wanted):
-            ids = [unit_of_file.get(file, file) for file in wanted]
-            return replace(split, sample_ids=np.array(ids, dtype=object))
-    raise EvoSplitError(
-        f"no file of the manifest is in dataset {dataset.name!r} (first: {files[0]!r}); replay it there"
-    )
-
-
-def _file_name(path: str) -> str:
-    return PurePath(path.replace("\\", "/")).name
+        position = {unit: row for row, unit in enumerate(units)}
+        order = np.array([position[unit] for unit in counts.ids.tolist()], dtype=np.int64)
+        replay = replayed(replay, order, counts.ids, counts=counts)
+    apply_split(samples, replay, field=field, label_field=fields, overwrite=overwrite)
+    return replay
 
 
 def _listed(fields: str | Sequence[str] | None) -> Sequence[str]:

@@ -67,8 +67,8 @@ def find_clusters(
     if isinstance(source, Mapping):
         if threshold is not None:
             raise EvoSplitError(
-                f"duplicate_threshold is {threshold!r}, but near_duplicates says already which samples are duplicates; "
-                "leave the threshold out"
+                f"duplicate_threshold={threshold!r} is given, but near_duplicates= says already which samples are "
+                "duplicates; leave the threshold out"
             )
         return _of_pairs(source)
     index, called = source, "the similarity index"
@@ -76,7 +76,7 @@ def find_clusters(
         index, called = dataset.load_brain_results(source), f"the similarity run {source!r}"
     if not hasattr(index, "config") or not hasattr(index, "get_embeddings"):
         raise EvoSplitError(
-            f"near_duplicates is {index!r}; give a brain key, the index that compute_similarity or "
+            f"near_duplicates={index!r} holds none; give a brain key, the index that compute_similarity or "
             "compute_near_duplicates returns, or a mapping from sample ids to the ids of their duplicates"
         )
     if getattr(index.config, "patches_field", None) is not None:

@@ -103,9 +103,9 @@ def find_groups(
         Called with the fraction of embeddings that are compared; returning False stops with an error.
     """
     if threshold is not None and not threshold >= 0:
-        raise EvoSplitError(f"duplicate_threshold is {threshold!r}; give a distance, for example 0.2")
+        raise EvoSplitError(f"duplicate_threshold={threshold!r} is no distance; give one, for example 0.2")
     if threshold is not None and near_duplicates is None:
-        raise EvoSplitError(f"duplicate_threshold is {threshold!r}, but near_duplicates says nothing; name a brain key")
+        raise EvoSplitError(f"duplicate_threshold={threshold!r} needs near_duplicates=; name a brain key")
     chosen = fields.choose_plain(samples, list(by), KINDS, "keep samples together")
     if not chosen and near_duplicates is None:
         return None
@@ -206,13 +206,13 @@ def _field_of_duplicates(samples: Any, name: str, threshold: float | None) -> fi
     if name not in fields.plain_fields(samples):
         offered = ", ".join(map(repr, duplicate_sources(samples))) or "none"
         raise EvoSplitError(
-            f"near_duplicates is {name!r}, which is neither a similarity run nor a field of "
+            f"near_duplicates={name!r} is neither a similarity run nor a field of "
             f"{labels.name_of(samples)}; it has: {offered}. "
             "Make one with fiftyone.brain.compute_similarity(dataset, brain_key='similar')"
         )
     if threshold is not None:
         raise EvoSplitError(
-            f"duplicate_threshold is {threshold!r}, but near_duplicates is the field {name!r}, "
+            f"duplicate_threshold={threshold!r} is given, but near_duplicates={name!r} is a field, "
             "which says already which samples are duplicates; leave the threshold out"
         )
     (field,) = fields.choose_plain(samples, [name], KINDS, "name duplicates")

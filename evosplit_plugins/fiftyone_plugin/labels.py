@@ -111,7 +111,7 @@ def choose_fields(samples: Any, label_field: str | Sequence[str] | None) -> dict
         return {guess: known[guess]}
     fields = [label_field] if isinstance(label_field, str) else list(label_field)
     if not fields:
-        raise EvoSplitError("label_field is empty; name at least one field, or None for the likely one")
+        raise EvoSplitError("label_field= is empty; name at least one field, or leave it out for the likely one")
     for field in fields:
         if field not in known:
             choices = ", ".join(map(repr, known)) or "none"

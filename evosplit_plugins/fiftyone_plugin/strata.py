@@ -81,7 +81,7 @@ def read_strata(
 def check_strata(samples: Any, names: Sequence[str], label_paths: Mapping[str, str]) -> None:
     """Raise what is wrong with the names, without reading any sample."""
     if len(set(names)) < len(names):
-        raise EvoSplitError(f"strata_fields is {list(names)}; name each field once")
+        raise EvoSplitError(f"strata_fields={list(names)} repeats a field; name each once")
     plain = fields.plain_fields(samples)
     counted = [name for name in labels.label_paths(samples) if name not in plain]
     for name in names:

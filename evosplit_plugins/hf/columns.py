@@ -47,9 +47,11 @@ class HowToCount:
 
     def __post_init__(self) -> None:
         if self.threshold is not None and not (isinstance(self.threshold, Real) and isfinite(self.threshold)):
-            raise EvoSplitError(f"threshold is {self.threshold!r}; expected a number such as 0.5")
+            raise EvoSplitError(f"threshold={self.threshold!r} is no number; give one such as 0.5")
         if self.delimiter is not None and not (isinstance(self.delimiter, str) and self.delimiter):
-            raise EvoSplitError(f"delimiter is {self.delimiter!r}; expected what stands between labels, such as ','")
+            raise EvoSplitError(
+                f"delimiter={self.delimiter!r} is no text; give what stands between labels, such as ','"
+            )
 
     def fits(self, leaf: Leaf) -> bool:
         """Whether a leaf can be the one label column that these options ask for."""

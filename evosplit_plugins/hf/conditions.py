@@ -25,7 +25,7 @@ def as_names(given: str | Sequence[str] | None, option: str, what: str = "column
     """Turn one name or several into a list; nothing, and the same one twice, are errors."""
     names = [] if given is None else [given] if isinstance(given, str) else list(given)
     if (given is not None and not names) or len(set(names)) != len(names):
-        raise EvoSplitError(f"{option} is {given!r}; name at least one {what}, and each once")
+        raise EvoSplitError(f"{option}={given!r} repeats one, or is empty; name each {what} once")
     return names
 
 
@@ -60,7 +60,7 @@ def stratum_values(rows: Rows, leaf: Leaf) -> Values | LabelCounts:
         matrix, labels = count_columns(rows.table, [leaf], rows.rows, HowToCount(multi_hot=False))
         return LabelCounts(matrix, labels=labels)
     raise EvoSplitError(
-        f"stratify_columns has {leaf.path!r}, which is {leaf}; only strings, numbers, booleans and ClassLabel, "
+        f"stratify_columns={leaf.path!r} is {leaf}; only strings, numbers, booleans and ClassLabel, "
         "and lists of strings, integers and ClassLabel, can be balanced"
     )
 
@@ -109,7 +109,7 @@ def locked_ids(
     """
     held: dict[str, list[Any]] = {}
     if locked is not None and not isinstance(locked, Mapping):
-        raise EvoSplitError(f"locked is a {type(locked).__name__}; pass for example {{'test': [3, 17, 20]}}")
+        raise EvoSplitError(f"locked= is a {type(locked).__name__}; pass for example {{'test': [3, 17, 20]}}")
     for name, given in (locked or {}).items():
         _check_subset("locked", name, names)
         held[name] = _given_ids(name, given, key)
@@ -122,7 +122,7 @@ def locked_ids(
     for name in kept:
         _check_subset("lock", name, names)
         if name not in ds:
-            raise EvoSplitError(f"lock names the split {name!r}; the data set has {', '.join(map(repr, ds))}")
+            raise EvoSplitError(f"lock= names the split {name!r}; the data set has {', '.join(map(repr, ds))}")
         held[name] = [*held.get(name, []), *_ids_of_split(ds, name, ids, key)]
     return held
 
@@ -130,7 +130,8 @@ def locked_ids(
 def _check_subset(option: str, name: str, names: Sequence[str]) -> None:
     if name not in names:
         raise EvoSplitError(
-            f"{option} names the subset {name!r}, which is not asked for; the subsets are {', '.join(map(repr, names))}"
+            f"{option}= names the subset {name!r}, which nobody asked for; the subsets are "
+            f"{', '.join(map(repr, names))}"
         )
 
 

@@ -16,7 +16,20 @@ from evosplit import EvoSplitError, LabelCounts, Split
 from evosplit_plugins.hf.columns import HowToCount, count_columns
 from evosplit_plugins.hf.conditions import Values, as_names, group_values, locked_ids, stratum_values
 from evosplit_plugins.hf.schema import Leaf, find_leaf, guess_leaf, leaves
-from evosplit_plugins.hf.source import Rows, Subset, check_key, is_stream, merged, places_of, read_ids, read_rows
+from evosplit_plugins.hf.source import (
+    ID_COLUMNS,
+    Rows,
+    Subset,
+    check_key,
+    file_names,
+    is_stream,
+    merged,
+    pictures,
+    places_of,
+    read_ids,
+    read_rows,
+)
+from evosplit_plugins.matching import copies_together, find_samples, replayed
 
 __all__ = ["DEFAULT_NAMES", "apply_split", "audit", "evosplit_hf", "read_counts"]
 
@@ -64,6 +77,7 @@ def evosplit_hf(
     lock: str | Sequence[str] | None = None,
     locked: Mapping[str, Any] | None = None,
     stratify_columns: str | Sequence[str] | None = None,
+    group_copies: bool = True,
     min_per_label: int = 1,
     label_weights: Mapping[str, float] | None = None,
     seed: int = 0,
@@ -87,7 +101,8 @@ def evosplit_hf(
         splits are joined and split anew; or an `IterableDataset`, which needs `key`.
     ratios
         `{"train": 0.8, "validation": 0.1, "test": 0.1}`, or a sequence: two are train and test, three train,
-        validation and test. Fractions sum to 1; integers are exact sizes and sum to the number of rows.
+        validation and test. Fractions sum to 1; whole numbers are exact sizes if they sum to the number of rows, else
+        proportions.
     folds
         Instead of `ratios`: the number of folds of a cross-validation.
     label_column
@@ -118,6 +133,10 @@ def evosplit_hf(
     stratify_columns
         What to balance beside the labels: one column or several (dotted as above) of strings, booleans,
         numbers or ClassLabel, or of lists of them.
+    group_copies
+        Keep rows of the same picture together, because they would leak from one subset into another: rows with the
+        same path in a column called `file_name`, `path` or the like, else in the pictures themselves. Roboflow's copies
+        of one source are one picture. Of a stream nothing is known.
     min_per_label, label_weights
         As in `evosplit.split`.
     seed
@@ -153,6 +172,12 @@ def evosplit_hf(
     groups = None if group_column is None else read.in_order(group_values(read.rows, read.leaf(group_column)))
     names = list(wanted) if isinstance(wanted, Mapping) else _fold_names(folds)
     held = locked_ids(given, counts.ids, names, key, lock, locked)
+    notes: list[str] = []
+    known = None if is_stream(ds) or not group_copies else pictures(ds)
+    alone = 0 if not isinstance(groups, list) else groups.count(None)
+    if known is not None:
+        of_row = {sample: name for name, ids in held.items() for sample in ids}
+        groups, notes = copies_together(groups, known, [of_row.get(sample) for sample in counts.ids.tolist()], method)
     options: dict[str, Any] = {
         "groups": groups,
         "locked": held or None,
@@ -175,16 +200,23 @@ def evosplit_hf(
         **split.settings,
         **_provenance(places, key, how),
         **{name: value for name, value in asked.items() if value},
+        **({} if group_copies else {"group_copies": False}),
     }
-    notes = list(split.notes)
-    alone = 0 if not isinstance(groups, list) else groups.count(None)
+    notes = [*split.notes, *notes]
     if alone:
         notes.append(
             f"{alone} {'row has' if alone == 1 else 'rows have'} no {group_column!r}, so each is a group of its own."
         )
     if label_column is None:
         notes.append(_found_note(places[0]))
-    split = replace(split, settings=settings, notes=tuple(notes))
+    files = None if is_stream(ds) else file_names(ds)
+    split = replace(
+        split,
+        settings=settings,
+        notes=tuple(notes),
+        file_names=None if files is None else tuple(files),
+        source={"adapter": "hf", "reading": _provenance(places, key, how)},
+    )
     result = _divided(ds, split, key, folds is not None, keep_in_memory)
     return (result, split) if return_split else result
 
@@ -197,11 +229,12 @@ def apply_split(
     Parameters
     ----------
     ds
-        The rows that were split: all of them, in any order if `key` names them.
+        The rows that were split: all of them, in any order if something names them.
     split
         The split, for example `Split.load("split.json")`.
     key
-        The column that holds the split's ids; without it they are row numbers.
+        The column that holds the split's ids, or the file names that it knows. Without it the rows are found by what
+        the split was made with, by `image_id` or `id`, or by their files; else they are row numbers.
     folds
         Give a list with one `DatasetDict` of train and test per subset, each subset being the test set once; by
         default if the split was made by folds.
@@ -396,26 +429,34 @@ def _aligned(ds: Any, split: Split, key: str | None) -> Split:
     if key is not None:
         check_key(key, places_of(ds))
         ids = read_ids(read_rows(ds, [key]), key)
-        assignment = split.assign(ids)
-        return replace(split, assignment=assignment, sample_ids=ids, front=None, counts=None, constraints=None)
+        found = find_samples(split, {f"column {key!r}": ids.tolist()}, file_names(ds), where="the data set")
+        return replayed(split, found, ids)
     known = split.sample_ids
-    if known.dtype.kind not in "iu" or not np.array_equal(np.sort(known), np.arange(len(known))):
+    numbered = known.dtype.kind in "iu" and np.array_equal(np.sort(known), np.arange(len(known)))
+    if split.source.get("adapter", "hf") == "hf" and "key" not in split.source.get("reading", {}) and numbered:
+        if len(known) != len(ds):
+            raise EvoSplitError(
+                f"the split is one of {len(known)} rows, the data set has {len(ds)}; replay it on the same data"
+            )
+        return replayed(split, np.argsort(known), np.sort(known))
+    columns = [split.source.get("reading", {}).get("key"), *ID_COLUMNS]
+    candidates = {f"column {name!r}": _unique_values(ds, name) for name in columns if name in ds.column_names}
+    candidates = {name: values for name, values in candidates.items() if values}
+    files = file_names(ds)
+    if not candidates and files is None:
         raise EvoSplitError(
             f"the split names its samples by ids such as {known[:1].tolist()[0]!r}, not by row numbers; "
-            "name the column that holds these ids: apply_split(ds, split, key='image_id')"
+            "name the column that holds these ids: key='image_id'"
         )
-    if len(known) != len(ds):
-        raise EvoSplitError(
-            f"the split is one of {len(known)} rows, the data set has {len(ds)}; replay it on the same data"
-        )
-    return replace(
-        split,
-        assignment=split.assignment[np.argsort(known)],
-        sample_ids=np.sort(known),
-        front=None,
-        counts=None,
-        constraints=None,
-    )
+    rows = {"row number": range(len(ds))} if not candidates else {}
+    return replayed(split, find_samples(split, candidates or rows, files, where="the data set"), np.arange(len(ds)))
+
+
+def _unique_values(ds: Any, column: str) -> list[Any]:
+    """Read a column that may hold ids; nothing if it does not name each row alone."""
+    values = ds.select_columns([column]).with_format("arrow")[:].column(column).to_pylist()
+    plain = all(isinstance(value, (int, str)) for value in values)
+    return values if plain and len(set(values)) == len(values) else []
 
 
 def _divided(ds: Any, split: Split, key: str | None, folds: bool, keep_in_memory: bool) -> Any:

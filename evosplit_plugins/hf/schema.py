@@ -156,13 +156,11 @@ def guess_leaf(places: Sequence[Leaf], fits: Callable[[Leaf], bool]) -> Leaf:
     if candidates:
         raise EvoSplitError(
             f"{len(candidates)} columns could hold the labels: {_listed(candidates)}; say which, for example "
-            f"evosplit_hf(ds, ..., label_column={candidates[0].path!r}), or pass a list to use several"
+            f"label_column={candidates[0].path!r}, or several of them"
         )
     hot = [leaf for leaf in places if leaf.column in LABEL_COLUMNS and leaf.depth == 1 and leaf.is_number]
     hint = f"; if {hot[0].path!r} is multi-hot, pass multi_hot=True" if hot else ""
-    raise EvoSplitError(
-        f"no column looks like labels among {_listed(places)}; name it: evosplit_hf(ds, ..., label_column='...'){hint}"
-    )
+    raise EvoSplitError(f"no column looks like labels among {_listed(places)}; name it with label_column={hint}")
 
 
 def _looks_like_labels(leaf: Leaf) -> bool:

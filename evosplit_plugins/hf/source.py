@@ -11,13 +11,28 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-from datasets import Dataset, DatasetDict, IterableDataset, IterableDatasetDict, concatenate_datasets
+from datasets import Dataset, DatasetDict, Image, IterableDataset, IterableDatasetDict, concatenate_datasets
 
 from evosplit import EvoSplitError
 from evosplit_plugins.hf.schema import Leaf, leaves
+from evosplit_plugins.matching import picture_of
 
-__all__ = ["Rows", "Subset", "check_key", "is_stream", "merged", "places_of", "read_ids", "read_rows"]
+__all__ = [
+    "FILE_COLUMNS",
+    "Rows",
+    "Subset",
+    "check_key",
+    "file_names",
+    "is_stream",
+    "merged",
+    "pictures",
+    "places_of",
+    "read_ids",
+    "read_rows",
+]
 
+FILE_COLUMNS = ("file_name", "filename", "file_path", "filepath", "image_path", "path")
+ID_COLUMNS = ("image_id", "id")
 _STREAM_BATCH = 1000
 
 IntArray = npt.NDArray[np.int64]
@@ -197,6 +212,53 @@ def read_ids(rows: Rows, key: str) -> npt.NDArray[Any]:
     if pa.types.is_integer(column.type):
         return np.asarray(column.to_numpy())
     return np.array(column.to_pylist(), dtype=np.str_)
+
+
+def file_names(ds: Dataset) -> list[str | None] | None:
+    """Return the file name or path of each row: of a column with a usual name, else of the pictures; None if unknown.
+
+    Examples
+    --------
+    >>> file_names(Dataset.from_dict({"file_name": ["a.jpg", "b.jpg"]}))
+    ['a.jpg', 'b.jpg']
+    """
+    return _files(ds)[0]
+
+
+def pictures(ds: Dataset) -> list[str | None] | None:
+    """Name the picture of each row as `picture_of` does; None if nothing names it.
+
+    A picture inside of the data set keeps the last part of its path alone, so its size in bytes belongs to its name.
+    """
+    names, sizes = _files(ds)
+    if names is None:
+        return None
+    known = [None if not name else picture_of(name) for name in names]
+    if sizes is None:
+        return known
+    return [
+        name if name is None or size is None else f"{name} of {size} bytes"
+        for name, size in zip(known, sizes, strict=True)
+    ]
+
+
+def _files(ds: Dataset) -> tuple[list[str | None] | None, list[int | None] | None]:
+    """Return the file of each row and, for pictures inside of the data set, their sizes."""
+    for leaf in leaves(ds.data.schema, ds.features):
+        if leaf.column in FILE_COLUMNS and not leaf.fields and not leaf.depth and pa.types.is_string(leaf.type):
+            return _taken(ds, ds.data.column(leaf.column)), None
+    for name, feature in ds.features.items():
+        column = ds.data.column(name)
+        if isinstance(feature, Image) and pa.types.is_struct(column.type):
+            paths = _taken(ds, pc.struct_field(column, "path"))
+            if any(paths):
+                return paths, _taken(ds, pc.binary_length(pc.struct_field(column, "bytes")))
+    return None, None
+
+
+def _taken(ds: Dataset, column: Any) -> list[Any]:
+    mapping = ds._indices
+    return list((column if mapping is None else column.take(mapping.column(0))).to_pylist())
 
 
 class Subset:

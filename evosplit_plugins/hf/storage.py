@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -162,7 +163,9 @@ def save(
                 _write_parquet(subsets, folder / "data", limit)
             else:
                 subsets.save_to_disk(str(folder), max_shard_size=limit)
-        split.save(stage.path(PurePosixPath(MANIFEST)), extra={"source": source})
+        if split.source.get("adapter", "hf") == "hf":  # not one of another adapter that is replayed
+            split = replace(split, source={"adapter": "hf", **split.source, "inputs": [source]})
+        split.save(stage.path(PurePosixPath(MANIFEST)))
         if page is not None:
             split.report().save_html(stage.path(page))
         stage.commit()

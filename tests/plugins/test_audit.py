@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -119,7 +121,7 @@ def test_files_of_the_same_content(tmp_path):
     paths = [tmp_path / name for name in "abcda"]
     first = str(tmp_path / "a")
     assert same_contents(paths) == [first, first, str(tmp_path / "c"), None, None]
-    with pytest.raises(EvoSplitError, match=r"1 of 2 files are not there, the first is .*nope; .* --image-root"):
+    with pytest.raises(EvoSplitError, match=r"1 of 2 files are not there, the first is .*nope; .* image_root="):
         same_contents([tmp_path / "a", tmp_path / "nope"])
 
 
@@ -249,7 +251,7 @@ def test_subsets_that_are_none(wrong, match):
 
 def test_a_limit_that_makes_no_sense():
     """`fail_over` is a positive number."""
-    with pytest.raises(EvoSplitError, match="fail_over is 0; give a positive number"):
+    with pytest.raises(EvoSplitError, match="fail_over=0 is no limit; give a positive number"):
         Audit(found().split()).failures(0)
 
 
@@ -343,10 +345,10 @@ def test_lines_without_a_subset_are_left_out(table):
         (
             "id,labels\na,cat\n",
             {},
-            r"no column 'subset' or 'split' for the subsets; it has 'id', 'labels'.*--subset-column",
+            r"no column 'subset' or 'split' for the subsets; it has 'id', 'labels'.*subset_column=",
         ),
-        ("subset,labels\ntrain,cat\n", {}, "no column 'id' or 'image_id' for the ids.*--id-column"),
-        ("id,subset\na,train\n", {}, "no column 'labels' or 'label' for the labels.*--label-column"),
+        ("subset,labels\ntrain,cat\n", {}, "no column 'id' or 'image_id' for the ids.*id_column="),
+        ("id,subset\na,train\n", {}, "no column 'labels' or 'label' for the labels.*label_column="),
         ("id,subset,labels\na,train\n", {}, "line 2: 2 cells where the heading has 3"),
         (
             "id,subset,labels\na,train,cat,dog\n",
@@ -376,7 +378,7 @@ def test_lines_without_a_subset_are_left_out(table):
         ("id,subset,labels\na,train,cat\n", {"group_regex": "("}, "is no regular expression"),
         ("id,subset,labels\na,train,cat\n", {"group_regex": "z"}, r"matches none of the ids \(a\)"),
         ("id,subset,labels\na,train,cat\n", {"group_regex": "z", "group_by": "id"}, "exclude each other"),
-        ("id,subset,labels\na,train,cat\n", {"delimiter": ""}, "--delimiter is empty"),
+        ("id,subset,labels\na,train,cat\n", {"delimiter": ""}, "delimiter= is empty"),
         (b"id,subset,labels\n\xff,train,cat\n", {}, "is not UTF-8 at byte 17; save it as UTF-8"),
         ("id,subset,labels\na,train,cat\n".encode("utf-16"), {}, "is not UTF-8 at byte 0"),
         (b"id,subset,labels\na\x00,train,cat\n", {}, "holds a zero byte"),
@@ -401,10 +403,9 @@ def test_tables_that_do_not_fit_together(table, tmp_path):
 
 
 def test_sources_are_told_apart(tmp_path):
-    """Names and what lies there tell COCO files, tables, Hugging Face directories and FiftyOne datasets apart."""
+    """Names and what lies there tell files and directories apart; other hosts have to be named."""
     assert detect(["a.json", "b.json.gz"]) == "coco"
     assert detect(["A.CSV"]) == "csv"
-    assert detect(["my-dataset"]) == detect(["2024.11.16.05.04.56"]) == "fiftyone"
     (tmp_path / "saved").mkdir()
     assert detect([str(tmp_path / "saved")]) == "hf"
     write(tmp_path / "x.parquet", b"")
@@ -417,9 +418,28 @@ def test_sources_are_told_apart(tmp_path):
     assert [path.parent.name for path in coco_files(tmp_path / "robo")] == list(THREE)
     with pytest.raises(EvoSplitError, match=r"neither all COCO files .* nor all tables"):
         detect(["a.json", "b.csv"])
-    for gone in ("no/such", "gone.parquet"):
-        with pytest.raises(EvoSplitError, match=rf"there is no file or directory '{gone}'; .* --as hf"):
+    for gone in ("no/such", "gone.parquet", "my-dataset"):
+        with pytest.raises(EvoSplitError, match=rf"there is no file or directory '{gone}'; .* kind='hf'"):
             detect([gone])
+
+
+def test_a_typing_error_starts_no_database(tmp_path):
+    """Where nothing of that name is, the error comes without FiftyOne, whose import starts MongoDB."""
+    code = (
+        "import sys; from evosplit_plugins.cli import main; code = main(['audit', 'nope']);"
+        "print(code, 'fiftyone' in sys.modules, 'datasets' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, cwd=tmp_path)
+    assert done.stdout.split() == ["2", "False", "False"]
+    assert "for a FiftyOne dataset say --as fiftyone" in done.stderr
+
+
+def test_a_regex_that_matches_nothing_names_no_group(told, tmp_path):
+    """An empty match is no name: it would put every line into one group."""
+    table = write(tmp_path / "s.csv", "id,subset,labels\na1,train,x\nb,train,y\nc1,val,x\nd,val,y\n")
+    data = told(table, "--group-regex", "[0-9]*$", "--no-compare", "--json", code=1)
+    assert [(leak["kind"], leak["n_samples"]) for leak in data["leaks"]] == [("group", 2)]
+    assert "finds no text in any of the ids" in told(table, "--group-regex", "z*", code=2)
 
 
 # COCO
@@ -559,7 +579,7 @@ def test_names_are_data(table, told):
         (("--multi-hot",), "--multi-hot is for Hugging Face data sets"),
         (("--as", "hf", "--group-regex", "x"), "--group-regex is for COCO files and CSV files"),
         (("--as", "coco"), "is one file; give two annotation files or more"),
-        (("--effort", "huge"), "effort is 'huge'"),
+        (("--effort", "huge"), "--effort huge is unknown"),
     ],
 )
 def test_flags_that_do_not_fit(table, told, flags, match):
@@ -650,7 +670,7 @@ def test_pictures_in_a_data_set():
     splits = DatasetDict({"train": part([1, 2, 3, 4]), "test": part([5, 2])})
     (leak,) = audit(from_hf(splits, same_bytes=True), compare=False).leaks
     assert str(leak) == "train and test share 1 identical file: train[1]."
-    with pytest.raises(EvoSplitError, match="--same-bytes compares pictures, but no column holds any"):
+    with pytest.raises(EvoSplitError, match="same_bytes=True compares pictures, but no column holds any"):
         from_hf(DatasetDict({"train": data_set(range(4)), "test": data_set(range(4, 6))}), same_bytes=True)
 
 
@@ -680,11 +700,11 @@ def dataset(fiftyone, new_dataset):
 def test_tags_are_audited(dataset, told):
     """Tags are found or named; a sample in two subsets is a leak, one in none is left out."""
     for flags in ((), ("--tag", "train", "--tag", "val")):
-        data = told(dataset.name, *flags, "--json", "--effort", "fast", code=1)
+        data = told(dataset.name, "--as", "fiftyone", *flags, "--json", "--effort", "fast", code=1)
         assert data["sizes"] == {"train": 20, "val": 11}
         assert data["failures"] == [f"train and val share 1 sample id: {dataset.values('id')[1]}."]
         assert "1 samples in none of the subsets were left out." in data["notes"]
-    out = told(dataset.name, "--group-by", "video", "--no-compare", code=1)
+    out = told(dataset.name, "--as", "fiftyone", "--group-by", "video", "--no-compare", code=1)
     assert "share 6 groups (" in out
 
 
@@ -692,7 +712,7 @@ def test_fields_are_audited(fiftyone, dataset, told):
     """A field may hold the subsets, and two samples of the same file are a leak."""
     dataset.set_values("part", ["a" if i < 20 else "b" for i in range(30)] + [None])
     dataset.add_sample(fiftyone.Sample(filepath="/pictures/3.jpg", part="b"))
-    data = told(dataset.name, "--field", "part", "--json", "--no-compare", code=1)
+    data = told(dataset.name, "--as", "fiftyone", "--field", "part", "--json", "--no-compare", code=1)
     assert data["sizes"] == {"a": 20, "b": 11}
     assert [leak["kind"] for leak in data["leaks"]] == ["file"]
 
@@ -709,17 +729,17 @@ def test_near_duplicates_and_contents(fiftyone, new_dataset, told, tmp_path):
     samples[7].save()
     ids = dataset.values("id")
     dataset.set_values("original", [ids[0] if number == 5 else ids[number] for number in range(8)])
-    data = told(dataset.name, "--near-duplicates", "original", "--no-compare", "--json", code=1)
+    data = told(dataset.name, "--as", "fiftyone", "--near-duplicates", "original", "--no-compare", "--json", code=1)
     assert [(leak["kind"], leak["n_shared"], leak["n_samples"]) for leak in data["leaks"]] == [("group", 1, 2)]
-    data = told(dataset.name, "--same-bytes", "--no-compare", "--json", code=1)
+    data = told(dataset.name, "--as", "fiftyone", "--same-bytes", "--no-compare", "--json", code=1)
     assert [leak["kind"] for leak in data["leaks"]] == ["content"]
     assert data["leaks"][0]["examples"] == [str(tmp_path / "6.jpg")]
 
 
 def test_datasets_that_cannot_be_audited(fiftyone, dataset, new_dataset, told):
     """Unknown datasets, tags and fields are named."""
-    assert "there is no dataset 'nope'" in told("nope", code=2)
-    assert "no sample of dataset" in told(dataset.name, "--tag", "x", "--tag", "y", code=2)
-    assert "has no field 'x'" in told(dataset.name, "--field", "x", code=2)
+    assert "there is no dataset 'nope'" in told("nope", "--as", "fiftyone", code=2)
+    assert "no sample of dataset" in told(dataset.name, "--as", "fiftyone", "--tag", "x", "--tag", "y", code=2)
+    assert "has no field 'x'" in told(dataset.name, "--as", "fiftyone", "--field", "x", code=2)
     bare = new_dataset([fiftyone.Sample(filepath="/a.jpg", label=fiftyone.Classification(label="cat"), tags=["odd"])])
-    assert "say which tags of dataset" in told(bare.name, code=2)
+    assert "say which tags of dataset" in told(bare.name, "--as", "fiftyone", code=2)

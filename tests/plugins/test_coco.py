@@ -457,7 +457,7 @@ def test_inputs_with_an_empty_list_are_merged(tmp_path):
         (lambda made: made["categories"].append({"id": 60, "name": "sun"}), r'60 is missing and "sun"'),
         (
             lambda made: made["annotations"][0].update(id=1000),
-            r"two.json annotations\[0\] has id 1000; pass --reassign",
+            r"two.json annotations\[0\] has id 1000; pass reassign_ids=True",
         ),
     ],
 )
@@ -491,7 +491,7 @@ def test_reassign_ids_changes_only_repeated_ids(tmp_path):
     for position, value in ((3, 1000), (5, None), (7, 2.5)):
         made["annotations"][position]["id"] = value
     path = write(tmp_path / "a.json", made)
-    with pytest.raises(EvoSplitError, match=r"3 annotations have an id that is taken or no id.*--reassign-ids"):
+    with pytest.raises(EvoSplitError, match=r"3 annotations have an id that is taken or no id.*reassign_ids=True"):
         read_counts(path)
     evosplit_coco(path, tmp_path / "out", RATIOS, reassign_ids=True, **QUICK)
     written = [json.loads(part) for data in files(tmp_path / "out").values() for part in elements(data, "annotations")]
@@ -514,7 +514,7 @@ def test_coerce_ids_makes_both_sides_agree(tmp_path):
     made["images"][0]["id"] = "1"
     made["categories"][0]["id"] = 10.0
     path = write(tmp_path / "a.json", made)
-    with pytest.raises(EvoSplitError, match="--coerce-ids"):
+    with pytest.raises(EvoSplitError, match="coerce_ids=True"):
         read_counts(path)
     evosplit_coco(path, tmp_path / "out", RATIOS, coerce_ids=True, **QUICK)
     before = instances()
@@ -609,13 +609,13 @@ def test_manifest_says_how_the_split_was_made(tmp_path):
     path = write(tmp_path / "a.json", instances(40))
     split = evosplit_coco(path, tmp_path / "out", RATIOS, seed=5, **QUICK)
     manifest = json.loads((tmp_path / "out" / "split.json").read_text())
-    assert manifest["extra"]["ratios"] == RATIOS
+    assert manifest["settings"]["ratios"] == RATIOS
     assert manifest["settings"]["seed"] == 5
     assert manifest["settings"]["method"] == "random"
     assert manifest["measures"]["ld"] == split.measures.ld
-    assert manifest["extra"]["inputs"] == [
-        {"file": "a.json", "images": 40, "annotations": len(instances(40)["annotations"])}
-    ]
+    assert manifest["source"]["inputs"] == ["a.json"]
+    assert manifest["source"]["reading"]["count_crowd"] is True
+    assert manifest["file_names"] == [image["file_name"] for image in instances(40)["images"]]
     loaded = Split.load(tmp_path / "out" / "split.json")
     assert loaded.assignment.tolist() == split.assignment.tolist()
 
@@ -660,9 +660,9 @@ def test_audit_needs_two_files(tmp_path):
     [
         ({"ratios": None}, "give ratios"),
         ({"folds": 5}, "give ratios"),
-        ({"ratios": None, "folds": 1}, "folds is 1; give an integer of at least 2"),
-        ({"ratios": None, "folds": 2.5}, "folds is 2.5; give an integer of at least 2"),
-        ({"ratios": 0.8}, "ratios is 0.8"),
+        ({"ratios": None, "folds": 1}, "1 folds make no split; give an integer of at least 2"),
+        ({"ratios": None, "folds": 2.5}, "2.5 folds make no split; give an integer of at least 2"),
+        ({"ratios": 0.8}, "ratios=0.8 name no subsets"),
         ({"ratios": {"train": 0.8, "val": 0.3}}, "sum to 1.1"),
         ({"ratios": {"a/b": 0.5, "c": 0.5}}, "subset name 'a/b'"),
         ({"ratios": {1: 0.5, "c": 0.5}}, "subset name 1 "),

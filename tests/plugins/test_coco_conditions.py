@@ -285,7 +285,7 @@ def test_strata_are_balanced_and_reported(tmp_path):
         shares = weather.matrix.toarray()[split.assignment == j].sum(axis=0)
         assert np.abs(shares - size / 3).max() <= 2
     assert "weather" in str(split.report())
-    assert json.loads((tmp_path / "out" / "split.json").read_text())["extra"]["stratify_by"] == names
+    assert json.loads((tmp_path / "out" / "split.json").read_text())["settings"]["stratify_by"] == names
 
 
 def test_strata_are_read_only_when_asked_for(tmp_path):
@@ -323,10 +323,10 @@ def test_everything_combines_and_is_replayed(tmp_path):
     asked = json.loads((tmp_path / "out" / "split.json").read_text())
     assert asked["settings"]["min_per_label"] == 2
     assert asked["settings"]["label_weights"] == {"kite": 4.0}
-    assert asked["settings"]["strata"] == asked["extra"]["stratify_by"] == ["area", "weather", "meta.site.name"]
-    assert asked["extra"]["group_by"] == "video_id"
-    assert asked["extra"]["lock"] == {"test": ["old.json"]}
-    assert asked["extra"]["match"] == "file_name"
+    assert asked["settings"]["strata"] == asked["settings"]["stratify_by"] == ["area", "weather", "meta.site.name"]
+    assert asked["settings"]["group_by"] == "video_id"
+    assert asked["settings"]["lock"] == {"test": ["old.json"]}
+    assert asked["settings"]["match"] == "file_name"
     assert json.loads(done.stdout)["sizes"] == dict(zip(split.names, split.sizes, strict=True))
 
     apply_split(path, tmp_path / "out" / "split.json", tmp_path / "again")
@@ -377,20 +377,20 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "no such field inside": ({"group_by": "meta.nothing"}, r"no image has 'meta\.nothing'.*the first image has: id"),
     "a group that is an object": ({"group_by": "meta"}, r"name a field inside: meta\.site, meta\.altitude"),
     "a group that is a fraction": ({"group_by": "meta.altitude"}, r"gives 0\.\d+ for an image; a group is named by"),
-    "broken regex": ({"group_regex": "v(1"}, r"--group-regex v\(1 is no regular expression: missing \)"),
-    "regex without a match": ({"group_regex": "^x"}, r'\^x matches none of the file names \("clips/v000.* 57 more'),
-    "regex that matches nothing everywhere": ({"group_regex": "x*"}, r"--group-regex x\* matches none of the file"),
-    "both kinds of groups": ({"group_by": "a", "group_regex": "b"}, "--group-by and --group-regex exclude each other"),
+    "broken regex": ({"group_regex": "v(1"}, r"group_regex='v\(1' is no regular expression: missing \)"),
+    "regex without a match": ({"group_regex": "^x"}, r"\^x' matches none of the file names"),
+    "regex that matches nothing everywhere": ({"group_regex": "x*"}, r"group_regex='x\*' matches none of the file"),
+    "both kinds of groups": ({"group_by": "a", "group_regex": "b"}, "group_by= and group_regex= exclude each other"),
     "groups given twice": ({"group_by": "video_id", "groups": [1] * 60}, "groups= is given and also read from"),
     "a stratum that is an object": ({"stratify_by": "meta.site"}, r"name a field inside: meta\.site\.name"),
     "no such stratum": ({"stratify_by": ["weather", "wether"]}, r"no image has 'wether' \(did you mean 'weather'\?\)"),
     "a stratum that never repeats": ({"stratify_by": "file_name"}, "'file_name' has 60 different values in 60 samples"),
-    "strata twice": ({"stratify_by": "area,area"}, "stratify_by is 'area,area'; name each field once"),
-    "an empty stratum": ({"stratify_by": "area,"}, "name each field once"),
-    "a lock that is a file": ({"lock": "old.json"}, "lock is 'old.json'; name the subset: lock={'test'"),
-    "a lock of no subset": ({"lock": {"tset": "old.json"}}, r"--lock tset=\.\.\. names no subset.*train, val, test"),
+    "strata twice": ({"stratify_by": "area,area"}, "stratify_by='area,area' repeats a field"),
+    "an empty stratum": ({"stratify_by": "area,"}, "repeats a field"),
+    "a lock that is a file": ({"lock": "old.json"}, "lock='old.json' names no subset; pass for example lock={'test'"),
+    "a lock of no subset": ({"lock": {"tset": "old.json"}}, r"lock= names the subset 'tset'; .*train, val, test"),
     "a locked file that is not there": ({"lock": {"test": "nothing.json"}}, r"cannot read nothing\.json"),
-    "another way to match": ({"match": "name"}, "match is 'name'; choose one of id, file_name"),
+    "another way to match": ({"match": "name"}, "match='name' is unknown; choose one of id, file_name"),
     "locked images that are not there": (strangers, r"13 of its 13 images are not in the input, by id: 900, .* 3 more"),
     "file names that repeat": (alike, r'1 image has the file name of another one: "a\.jpg"; lock by id'),
     "images locked twice": (twice, r"2 images are locked into two subsets: 1 \(train and test\), 2 \(train and test\)"),

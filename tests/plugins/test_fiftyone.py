@@ -438,7 +438,7 @@ class TestSplit:
             ({"train": 0.7, "val": 0.2}, {}, "sum to 0.9, not to 1"),
             (None, {}, "give either ratios"),
             (RATIOS, {"folds": 3}, "give either ratios"),
-            ((0.5, 0.5), {"effort": "extreme"}, "effort is 'extreme'"),
+            ((0.5, 0.5), {"effort": "extreme"}, "effort='extreme' is unknown"),
         ],
     )
     def test_bad_request(self, fiftyone, door, new_dataset, ratios, options, match):
@@ -556,8 +556,8 @@ class TestManifest:
         replayed = door.apply_manifest(dataset, path)
         assert dataset.values("tags") == before
         assert replayed.measures == split.measures
-        source = json.loads(path.read_text())["extra"]["source"]
-        assert (source["dataset"], source["label_fields"]) == (dataset.name, ["gt"])
+        source = json.loads(path.read_text())["source"]
+        assert (source["inputs"], source["reading"]["label_field"]) == ([dataset.name], ["gt"])
 
     def test_other_database(self, fiftyone, door, new_dataset, tmp_path):
         """Where the ids are others, samples are found by path, or by name in another folder."""
@@ -580,7 +580,7 @@ class TestManifest:
         path = tmp_path / "split.json"
         door.save_manifest(dataset, path)
         other = new_dataset(pictures(fiftyone, 20, seed=7))
-        with pytest.raises(EvoSplitError, match="no file of the manifest is in dataset"):
+        with pytest.raises(EvoSplitError, match="by file name, 20 names are not in the split"):
             door.apply_manifest(other, path)
         fewer = dataset.limit(15)
         with pytest.raises(EvoSplitError, match="5 ids of the split are missing"):
@@ -599,7 +599,7 @@ class TestManifest:
         door.apply_manifest(dataset, tmp_path / "ids.json")
         assert dataset.count_sample_tags() == {"mine": 4, "train": 2, "test": 2}
         evosplit.split(np.ones((4, 1), dtype=int), (2, 2), method="random").save(tmp_path / "numbers.json")
-        with pytest.raises(EvoSplitError, match="holds no file paths"):
+        with pytest.raises(EvoSplitError, match="the split names no files"):
             door.apply_manifest(dataset, tmp_path / "numbers.json")
 
     def test_cannot_write(self, fiftyone, door, new_dataset, tmp_path):

@@ -523,7 +523,7 @@ class TestExecute:
         service.execute_queued_operations(operator=f"{PLUGIN}/evosplit", dataset_name=dataset.name)
         done = service.get(queued.result["id"])
         assert done.run_state == "failed"
-        assert "effort is 'extreme'" in done.result.error
+        assert "effort='extreme' is unknown" in done.result.error
 
     def test_undo(self, foo, dataset):
         """Undo says what it will do, does it, and has nothing to do afterwards."""

@@ -646,7 +646,7 @@ HALVES = (0.5, 0.5)
 BAD_INPUT = {
     "no label column": (
         lambda: evosplit_hf(Dataset.from_dict({"text": ["a"]}), HALVES),
-        r"no column looks like labels among text \(string\); name it: .*label_column=",
+        r"no column looks like labels among text \(string\); name it with label_column=",
     ),
     "floats called labels": (
         lambda: evosplit_hf(Dataset.from_dict({"labels": [[1.0, 0.0]]}), HALVES),
@@ -698,19 +698,19 @@ BAD_INPUT = {
     ),
     "threshold that is no number": (
         lambda: read_counts(LABELLED, "score", threshold="x"),
-        "threshold is 'x'",
+        "threshold='x' is no number",
     ),
     "delimiter for numbers": (
         lambda: read_counts(LABELLED, "score", delimiter=","),
         "needs a column of strings, not score",
     ),
-    "empty delimiter": (lambda: read_counts(LABELLED, "labels", delimiter=""), "delimiter is ''"),
+    "empty delimiter": (lambda: read_counts(LABELLED, "labels", delimiter=""), "delimiter='' is no text"),
     "0 and 1 beside class numbers": (
         lambda: read_counts(Dataset.from_dict({"a": [0, 1], "b": [4, 5]}), ["a", "b"]),
         "'a' holds only 0 and 1, like one label per column, but 'b' holds other integers",
     ),
-    "no columns": (lambda: read_counts(LABELLED, []), "name at least one column"),
-    "a column twice": (lambda: read_counts(LABELLED, ["labels", "labels"]), "each once"),
+    "no columns": (lambda: read_counts(LABELLED, []), "name each column once"),
+    "a column twice": (lambda: read_counts(LABELLED, ["labels", "labels"]), "name each column once"),
     "a class beyond the names": (
         lambda: read_counts(Dataset(pa.table({"label": [0, 3]}), info=_info(label=KINDS))),
         r"has the class 3 in row 1 \(1 such values\), but its 3 names give 0 to 2",

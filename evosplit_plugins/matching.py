@@ -1,0 +1,239 @@
+"""Recognise samples: those of a saved split in data that may name them otherwise, and copies of one picture.
+
+A sample is known by its id, and by the file it came from. `find_samples` finds the samples of a split by whichever of
+them both sides have in common; `copies_together` makes groups of samples that are one picture.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from evosplit import EvoSplitError, Split
+from evosplit.manifest import difference_of_ids
+from evosplit.methods import resolve_method
+
+__all__ = ["copies_together", "find_samples", "picture_of", "plain_path", "replayed"]
+
+Ints = npt.NDArray[np.int64]
+Files = Sequence[str | None]
+
+_ROBOFLOW = re.compile(r"(.+?)(?:_(jpe?g|png|bmp|webp|tiff?))?\.rf\.[0-9a-z]{16,}(?:\.([a-z0-9]+))?", re.IGNORECASE)
+_MOST = 0.5  # a name that more than this part of the samples carry is no name of a picture
+
+
+def plain_path(name: str) -> str:
+    r"""Write a path in one way, whoever wrote it.
+
+    Examples
+    --------
+    >>> plain_path("./train//x.jpg"), plain_path("train\\x.jpg"), plain_path("/data/./x.jpg")
+    ('train/x.jpg', 'train/x.jpg', '/data/x.jpg')
+    """
+    path = name.replace("\\", "/")
+    parts = [part for part in path.split("/") if part not in ("", ".")]
+    return ("/" if path.startswith("/") else "") + "/".join(parts)
+
+
+def picture_of(name: str) -> str:
+    """Name the picture behind a file: Roboflow's copies of one source are one picture.
+
+    Examples
+    --------
+    >>> picture_of("./a/cat_jpg.rf.0123456789abcdef0123456789abcdef.jpg"), picture_of("a/cat.jpg")
+    ('a/cat.jpg', 'a/cat.jpg')
+    """
+    path = plain_path(name)
+    found = _ROBOFLOW.fullmatch(path) if ".rf." in path else None
+    return path if found is None else f"{found[1]}.{found[2] or found[3]}"
+
+
+def find_samples(split: Split, ids: Mapping[str, Sequence[Any]], files: Files | None = None, *, where: str) -> Ints:
+    """Find the samples of some data in a split: by id, else by file name or path.
+
+    Parameters
+    ----------
+    split
+        The split, with its ids and perhaps file names.
+    ids
+        What may be the ids of the data, the likeliest first, by what they are called: `{"image id": [7, 9]}`.
+    files
+        The file name or path of each sample, None where there is none.
+    where
+        What the data is, for the error.
+
+    Returns
+    -------
+    numpy.ndarray
+        For each sample of the data its position in the split. The data must have exactly the samples of the split;
+        otherwise the error says how they differ.
+
+    Examples
+    --------
+    >>> import evosplit
+    >>> counts = evosplit.LabelCounts([[1], [0]], ids=["a.jpg", "b.jpg"])
+    >>> split = evosplit.split(counts, (1, 1), method="random")
+    >>> find_samples(split, {"id": [1, 2]}, ["/data/b.jpg", "/data/a.jpg"], where="it").tolist()
+    [1, 0]
+    """
+    known = split.sample_ids.tolist()
+    their_files = _names(split.file_names, known)
+    our_files = _names(files, *ids.values())
+    by_file = None if their_files is None or our_files is None else _by_file(our_files, their_files)
+    for values in ids.values():
+        if difference_of_ids(values, known) is None:
+            place = {sample: position for position, sample in enumerate(known)}
+            by_id = np.array([place[value] for value in values], dtype=np.int64)
+            # Numbers may agree by chance; where both sides name all their files, the files know better.
+            return by_id if by_file is None else by_file
+    if by_file is not None:
+        return by_file
+    raise EvoSplitError(_difference(ids, known, our_files, their_files, where))
+
+
+def replayed(split: Split, found: Ints, ids: npt.NDArray[Any], **changes: Any) -> Split:
+    """Return the split in the order of the data, with its ids; `changes` are further fields."""
+    files = None if split.file_names is None else tuple(split.file_names[position] for position in found.tolist())
+    return replace(
+        split,
+        **{
+            "assignment": split.assignment[found],
+            "sample_ids": ids,
+            "file_names": files,
+            "front": None,
+            "counts": None,
+            "constraints": None,
+            **changes,
+        },
+    )
+
+
+def _names(files: Files | None, *ids: Sequence[Any]) -> list[str] | None:
+    """Return a path for each sample, or None; ids that are strings may be paths themselves."""
+    for values in ([] if files is None else [files], *([each] for each in ids)):
+        for column in values:
+            if len(column) and all(isinstance(name, str) and name for name in column):
+                return [plain_path(str(name)) for name in column]
+    return None
+
+
+def _by_file(ours: Sequence[str], theirs: Sequence[str]) -> Ints | None:
+    """Match paths in the strictest way in which all of them match one to one."""
+    for shorten in _ways(ours, theirs):
+        here, there = [shorten(0, path) for path in ours], [shorten(1, path) for path in theirs]
+        place = {name: position for position, name in enumerate(there)}
+        if len(place) == len(there) == len(here) and set(here) == place.keys():
+            return np.array([place[name] for name in here], dtype=np.int64)
+    return None
+
+
+def _ways(ours: Sequence[str], theirs: Sequence[str]) -> Iterator[Callable[[int, str], str]]:
+    """Give the ways to shorten paths, strictest first: whole, below the common folder, the last parts, the name."""
+    yield lambda side, path: path
+    folders = [_common_folder(ours), _common_folder(theirs)]
+    yield lambda side, path: path[folders[side] :]
+    deepest = max(path.count("/") for path in (*ours, *theirs))
+    for n in range(min(deepest, 8), 0, -1):
+        yield lambda side, path, n=n: "/".join(path.split("/")[-n:])  # type: ignore[misc]
+
+
+def _common_folder(paths: Sequence[str]) -> int:
+    """Return how many characters of all paths are folders that they have in common."""
+    first, last = min(paths), max(paths)
+    shared = next((i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), min(len(first), len(last)))
+    return first.rfind("/", 0, shared) + 1
+
+
+def _difference(
+    ids: Mapping[str, Sequence[Any]], known: Sequence[Any], ours: Files | None, theirs: Files | None, where: str
+) -> str:
+    """Say why samples were not found."""
+    (called, values), *_ = ids.items()
+    said = f"by {called}, {difference_of_ids(values, known)}"
+    if ours is None and theirs is None:
+        files = "neither names files"
+    elif ours is None or theirs is None:
+        files = f"{'the data' if ours is None else 'the split'} names no files, by which they could be told"
+    else:
+        names = [path.rpartition("/")[2] for path in ours if path], [path.rpartition("/")[2] for path in theirs if path]
+        again = difference_of_ids(*names)
+        files = f"by file name, {again.replace('ids', 'names')}" if again else "their file names are not unique"
+    return f"{where} is not what was split: {said}; {files}; replay it on the same data, or split anew"
+
+
+def copies_together(
+    groups: Iterable[Any] | None,
+    pictures: Sequence[str | None],
+    locked: Any = None,
+    method: Any = "evosplit",
+) -> tuple[Iterable[Any] | None, list[str]]:
+    """Join groups with those of samples that are one picture; gives the groups, and sentences for the report.
+
+    Parameters
+    ----------
+    groups
+        What names the group of each sample (None: on its own), or None if there are no groups.
+    pictures
+        What names the picture of each sample; None where it is not known.
+    locked
+        The subset in which each sample stays, None where it is free, if that is known so. A picture that is locked into
+        two subsets is left as it is.
+    method
+        How the split is made. One that knows no groups lets copies part.
+
+    Examples
+    --------
+    >>> copies_together(None, ["a.jpg", "b.jpg", "a.jpg"])[0]
+    ['picture a.jpg', None, 'picture a.jpg']
+    >>> copies_together([1, 2, None, 2], ["a.jpg", "b.jpg", "a.jpg", "c.jpg"])[0]
+    [1, 2, 1, 2]
+    """
+    n = len(pictures)
+    often = {name for name, times in Counter(pictures).items() if name is not None and 1 < times <= max(2, _MOST * n)}
+    torn = set()
+    if isinstance(locked, Sequence) and often:
+        places: dict[Any, set[Any]] = {}
+        for name, subset in zip(pictures, locked, strict=True):
+            if name in often and subset is not None:
+                places.setdefault(name, set()).add(subset)
+        torn = {name for name, subsets in places.items() if len(subsets) > 1}
+    often -= torn
+    notes = [] if not torn else [f"{len(torn)} pictures are locked into two subsets or more, so they leak."]
+    if not often:
+        return groups, notes
+    n_copies = sum(name in often for name in pictures)
+    said = f"{n_copies} samples are copies of {len(often)} {'picture' if len(often) == 1 else 'pictures'}, by file name"
+    if "groups" not in getattr(resolve_method(method), "respects", ()):
+        return groups, [*notes, f"{said}; the method knows no groups, so that they may be in different subsets."]
+    notes.append(f"{said}; they stay together.")
+    return _joined(groups, [name if name in often else None for name in pictures]), notes
+
+
+def _joined(groups: Iterable[Any] | None, pictures: Sequence[str | None]) -> list[Any]:
+    """Give samples that share a group or a picture, directly or through others, one name."""
+    values = [None] * len(pictures) if groups is None else [None if each != each else each for each in groups]
+    parent: dict[Any, Any] = {}
+
+    def root(node: Any) -> Any:
+        while parent.setdefault(node, node) != node:
+            parent[node] = node = parent[parent[node]]
+        return node
+
+    for value, name in zip(values, pictures, strict=True):
+        if value is not None and name is not None:
+            first, second = root(("picture", name)), root(("group", type(value), value))
+            parent[first] = second  # so that a group, where there is one, is the root
+    called: list[Any] = []
+    for value, name in zip(values, pictures, strict=True):
+        if value is None and name is None:
+            called.append(None)
+            continue
+        top = root(("group", type(value), value) if value is not None else ("picture", name))
+        called.append(top[2] if top[0] == "group" else f"picture {top[1]}")
+    return called
