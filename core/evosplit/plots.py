@@ -149,9 +149,9 @@ def front_figure(points: FrontPoints, *, selected: int | None = None) -> dict[st
     ringed = selected if selected != points.chosen else None
     values = points.values
     colours: dict[str, Any] = {"color": [ACCENT if i == points.chosen else COLOURS[0] for i in everyone]}
-    outline = 2 if values.shape[1] > 2 else 0
+    outline = 1.5 if values.shape[1] > 2 and np.ptp(values[:, 2]) > 0 else 0
     if outline:
-        title = {"text": f"colour: {escape(points.titles[2])}", "side": "right"}
+        title = {"text": f"colour: {escape(points.titles[2])}", "side": "right", "font": {"size": 12}}
         bar = {"title": title, "tickformat": ".1e", "nticks": 5, "thickness": 12, "outlinewidth": 0}
         colours = {"color": values[:, 2].tolist(), "colorscale": SCALE, "colorbar": bar}
     sizes = [10.0] * len(points)
@@ -172,7 +172,7 @@ def front_figure(points: FrontPoints, *, selected: int | None = None) -> dict[st
                     "opacity": 1,
                     **colours,
                     "symbol": ["star" if i == points.chosen else "circle" for i in everyone],
-                    "size": [sizes[i] + (8 if i == points.chosen else 4 if i == ringed else 0) for i in everyone],
+                    "size": [sizes[i] + (12 if i == points.chosen else 4 if i == ringed else 0) for i in everyone],
                     "line": {
                         "color": [ACCENT if i == points.chosen else GREY for i in everyone],
                         "width": [3 if i == ringed else outline if i == points.chosen else 0 for i in everyone],

@@ -582,9 +582,9 @@ def test_repair_cover(problem, seed):
     holders = by_label.indptr.astype(np.int64), by_label.indices.astype(np.int64)
     population = drawn_population(2, sizes, seed)
     before = population.copy()
-    floor = sum(max(0, k - n) for n in (dense > 0).sum(axis=0))
+    bound = sum(max(0, k - n) for n in (dense > 0).sum(axis=0))
     covered = [kernels._is_covered(*holders, genes, k) for genes in population]
-    assert covered == [empty_cells(dense, genes, k) == floor for genes in population.tolist()]
+    assert covered == [empty_cells(dense, genes, k) == bound for genes in population.tolist()]
     rng = np.random.default_rng(seed)
     kernels.repair_cover(indptr, indices, number, *holders, population, np.array(sizes), 10, rng)
     least = naive.fewest_empty_cells(dense, sizes)

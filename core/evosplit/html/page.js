@@ -324,7 +324,7 @@ function frontCharts(holder) {
         points: values.map((point) => [point[a], point[b]]),
         layers: (x, y) => [
           ...values.flatMap((point, i) => (i === chosen ? [] : [shape("circle", { class: "point", r: 5, cx: x(point[a]), cy: y(point[b]), ...tint(i) })])),
-          star(x(values[chosen][a]), y(values[chosen][b]), 12, tint(chosen)),
+          star(x(values[chosen][a]), y(values[chosen][b]), 13, tint(chosen)),
         ],
         describe,
         select: (i) => panels.forEach((select, at) => select(i, at !== here)),
