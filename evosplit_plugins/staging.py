@@ -132,6 +132,8 @@ class Plan:
 
     def check(self) -> _Changes:
         """Refuse what cannot be written; what a killed run left in the folders is put in order first."""
+        if self.root is not None and self.root.is_symlink() and not self.root.exists():
+            raise EvoSplitError(f"the output {self.root} is a link to nothing; choose another one")
         for folder in self.folders:
             if folder.exists() and not folder.is_dir():
                 raise EvoSplitError(f"the output {folder} is not a directory; choose another one")
@@ -261,7 +263,7 @@ class _View:
         """Return device, inode, type, size, time and number of names; nothing where nothing is."""
         if not self._has(place.rpartition("/")[0]):
             return ()
-        path = self._folder / place
+        path = f"{self._folder}/{place}"  # a Path would cost more than the look
         try:
             found = os.lstat(path)
         except FileNotFoundError:
@@ -296,10 +298,11 @@ class _Inputs:
     def __init__(self, paths: Sequence[Path], ignore_case: bool) -> None:
         self._paths = paths
         self._ignore_case = ignore_case
+        self._folders: dict[Path, Path] = {}
 
     def check(self, path: Path, entry: Entry | None) -> None:
         """Refuse to replace or remove an input, or a link to one that no earlier run made."""
-        given = self._names.get(self._key(_entry(path)))
+        given = self._names.get(self._key(_entry(path, self._folders)))
         if given is not None:
             raise EvoSplitError(f"{path} is the input {given}; choose another output")
         if entry is not None and ("link" in entry or "hard" in entry):
@@ -316,15 +319,14 @@ class _Inputs:
     @cached_property
     def _names(self) -> Mapping[str, Path]:
         names: dict[str, Path] = {}
-        folders: dict[Path, Path] = {}
         for given in self._paths:
             path = given
-            names[self._key(_entry(path, folders))] = given
+            names[self._key(_entry(path, self._folders))] = given
             for _ in range(_LINKS_FOLLOWED):
                 if not path.is_symlink():
                     break
                 path = path.parent / path.readlink()
-                names[self._key(_entry(path, folders))] = given
+                names[self._key(_entry(path, self._folders))] = given
         return names
 
     @cached_property

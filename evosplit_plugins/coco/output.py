@@ -150,14 +150,15 @@ class Output:
             pairs = zip(self.targets, chosen, strict=True)
             images = self._find_images([(target, np.flatnonzero(mask).tolist()) for target, mask in pairs])
         plan = self._plan(images)
-        plan.check()
         manifest = json.dumps(split.to_manifest(extra)).encode() if MANIFEST in self._files else b""
         n_bytes = 0 if self._lists else sum(annotation_size(self.data, mask) for mask in chosen)
         needed = len(manifest) + n_bytes // (4 if self.options.gzip else 1)  # packed at least that much
         if self.options.images == "copy":
             needed += sum(image.source.stat().st_size for image in images)
         check_space(self.root, needed)
-        if not self.options.dry_run:
+        if self.options.dry_run:
+            plan.check()
+        else:
             steps = _Steps(n_bytes, len(images), on_progress)
             with plan.stage() as staging:
                 self._stage(staging, chosen, images, manifest, steps)
