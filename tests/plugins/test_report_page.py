@@ -272,6 +272,30 @@ def test_points_of_the_front_tell_their_values(open_page, pages, touch):
             assert not tip.is_visible()
 
 
+def test_points_are_coloured_by_what_their_chart_hides(open_page, pages):
+    """In the chart of two objectives, the colours of the points are in the order of the third."""
+    front = pages[1]["many"].report().front
+    with open_page("many") as page:
+        drawn = page.locator("[data-chart=front] .chart").first.locator("circle.point, polygon.star")
+        styles = [point.get_attribute("style") for point in drawn.all()]
+        percents = [int(re.search(r"var\(--s1\) (\d+)%", style).group(1)) for style in styles]
+    others = [i for i in range(len(front)) if i != front.chosen]  # the star is drawn last
+    hidden = front.values[[*others, front.chosen], 2]
+    assert np.argsort(percents).tolist() == np.argsort(hidden).tolist()
+    assert (min(percents), max(percents)) == (0, 100)
+
+
+def test_sizes_tell_instances_and_samples_without_a_label(open_page, pages):
+    """The table of the subsets counts both, with their shares."""
+    report = pages[1]["small"].report()
+    with open_page("small") as page:
+        assert page.locator("#sizes thead th").all_inner_texts()[-2:] == ["instances", "no label"]
+        for row, shown in zip(report.subset_rows(), page.locator("#sizes tbody tr").all(), strict=True):
+            cells = shown.locator("td").all_inner_texts()[-2:]
+            assert cells[0].split()[0] == f"{row.instances:,}{100 * row.instance_share:.2f}"
+            assert cells[1].split()[0] == f"{row.unlabelled:,}{100 * row.unlabelled_share:.2f}"
+
+
 def test_charts_by_keyboard(open_page, pages):
     """Arrow keys step through the classes of the chart, from the rarest to the most frequent."""
     report = pages[1]["small"].report()

@@ -310,10 +310,10 @@ function frontCharts(holder) {
     values.map((point) => values.filter((other) => other[axis] < point[axis]).length / Math.max(values.length - 1, 1)));
   for (let a = 0; a < titles.length; a += 1) {
     for (let b = a + 1; b < titles.length; b += 1) {
-      // Between the colours of less and of more, by what this chart does not show.
+      // Between blue for less and orange for more, by what this chart does not show.
       const hidden = titles.map((_, axis) => axis).filter((axis) => axis !== a && axis !== b);
       const share = (i) => (100 * hidden.reduce((sum, axis) => sum + ranks[axis][i], 0)) / hidden.length;
-      const tint = (i) => (hidden.length ? { style: `fill: color-mix(in oklab, var(--more) ${share(i).toFixed(0)}%, var(--less))` } : {});
+      const tint = (i) => (hidden.length ? { style: `fill: color-mix(in oklab, var(--s1) ${share(i).toFixed(0)}%, var(--s0))` } : {});
       const box = element("div", { class: "chart" });
       const here = panels.length;
       holder.append(box);
