@@ -57,7 +57,7 @@ test: $(VENV)/.for-test ## run the whole suite, with the real hosts and a real b
 
 # Kernels that another numba compiled are of no use: a cache of their own.
 test-lowest: $(LOWEST)/.for-lowest ## the suite without FiftyOne, with the lowest versions that pyproject.toml allows
-	NUMBA_CACHE_DIR=$(abspath $(LOWEST))/numba $(LOWEST)/bin/python -m pytest -n $(JOBS) $(LOWEST_TESTS) $(PYTEST_FLAGS)
+	NUMBA_CACHE_DIR="$(abspath $(LOWEST))/numba" $(LOWEST)/bin/python -m pytest -n $(JOBS) $(LOWEST_TESTS) $(PYTEST_FLAGS)
 
 test-python: ## the tests of the engine with each Python of $(PYTHONS) that is installed
 	@for version in $(PYTHONS); do \
