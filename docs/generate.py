@@ -14,7 +14,7 @@ from pathlib import Path
 import figures
 
 from evosplit.manifest import manifest_schema
-from evosplit_plugins.cli import build_parser
+from evosplit_plugins.cli.command import build_parser
 
 HERE = Path(__file__).resolve().parent
 GENERATED = HERE / "_build" / "generated"

@@ -171,7 +171,7 @@ class Plan:
             are = "exists" if len(existing) == 1 else "exist"
             raise EvoSplitError(
                 f"{_few([str(self.path(spot)) for spot in existing])} already {are}; "
-                "pass --overwrite (overwrite=True) or choose another output"
+                "pass overwrite=True or choose another output"
             )
         keep = {(0, str(place)) for place in self.keep}
         old = {spot: state for spot in known if spot not in keep and (state := views[0].state(spot[1]))}
@@ -195,7 +195,7 @@ class Plan:
             remedies = {
                 errno.ENOSPC: "free some space or choose another disk",
                 errno.EDQUOT: "free some space or choose another disk",
-                errno.EXDEV: "the images are on another file system, so use --images symlink or copy",
+                errno.EXDEV: "the images are on another file system, so use images='symlink' or 'copy'",
                 errno.EACCES: "choose a directory that you may write to",
                 errno.EROFS: "choose a directory that you may write to",
             }

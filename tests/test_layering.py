@@ -69,7 +69,7 @@ def test_plugins_load_hosts_late(module):
 
 def test_help_loads_no_host():
     """Showing the help of the command line loads no host, nor numba or pymoo."""
-    code = "from evosplit_plugins.cli import build_parser; build_parser().format_help()"
+    code = "from evosplit_plugins.cli.command import build_parser; build_parser().format_help()"
     assert not ((HOSTS - {"rich"}) | {"numba", "pymoo"}) & loaded_by(code)
 
 

@@ -11,10 +11,10 @@ train and val share 1 file name: a.jpg.
 ['train and val share 1 file name: a.jpg.']
 """
 
-from evosplit_plugins.audit.hosts import from_coco, from_fiftyone, from_hf
+from evosplit_plugins.audit.hosts import from_coco, from_fiftyone, from_hf, from_lists
 from evosplit_plugins.audit.leaks import Leak, find_leaks
 from evosplit_plugins.audit.result import Audit, Found, audit
-from evosplit_plugins.audit.sources import KINDS, coco_files, detect
+from evosplit_plugins.audit.sources import KINDS, coco_files, detect, list_files
 from evosplit_plugins.audit.tables import from_csv
 
 __all__ = [
@@ -30,4 +30,6 @@ __all__ = [
     "from_csv",
     "from_fiftyone",
     "from_hf",
+    "from_lists",
+    "list_files",
 ]

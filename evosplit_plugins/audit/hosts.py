@@ -22,7 +22,7 @@ from evosplit_plugins.audit.result import Found
 from evosplit_plugins.audit.sources import PathLike, image_roots
 from evosplit_plugins.matching import plain_path
 
-__all__ = ["from_coco", "from_fiftyone", "from_hf"]
+__all__ = ["from_coco", "from_fiftyone", "from_hf", "from_lists"]
 
 _USUAL_TAGS = ("train", "training", "val", "valid", "validation", "test", "testing")
 _ROWS_AT_ONCE = 100
@@ -91,6 +91,77 @@ def from_coco(
         groups=group_values(data, group_by, group_regex) if grouped else None,
         settings={"source": ", ".join(file.path.name for file in data.files)},
     )
+
+
+def from_lists(
+    lists: Sequence[PathLike],
+    annotations: Sequence[PathLike],
+    *,
+    group_by: str | None = None,
+    group_regex: str | None = None,
+    on_progress: OnProgress | None = None,
+    **reading: bool,
+) -> Found:
+    """Read subsets from lists of images, one for each, as `evosplit coco split` with the layout "lists" writes them.
+
+    Parameters
+    ----------
+    lists
+        Text files with the path of an image in each line.
+    annotations
+        The annotation files of these images, which have their labels.
+    group_by, group_regex, on_progress, **reading
+        As for `from_coco`.
+    """
+    from evosplit_plugins.coco.conditions import Conditions, file_names, group_values
+    from evosplit_plugins.coco.dataset import read_coco
+
+    Conditions(group_by, group_regex)
+    if not annotations:
+        raise EvoSplitError(
+            f"{lists[0]} lists images without their labels; add the annotation file that was split, "
+            "such as instances.json"
+        )
+    data = read_coco(annotations, **reading, on_progress=on_progress)
+    row_of = {plain_path(name): row for row, name in enumerate(file_names(data)) if name is not None}
+    rows: list[int] = []
+    assignment: list[int] = []
+    unknown: list[str] = []
+    for subset, path in enumerate(lists):
+        for line in filter(None, map(str.strip, _text(Path(path)).splitlines())):
+            parts = plain_path(line).split("/")
+            row = next((row_of[end] for n in range(len(parts)) if (end := "/".join(parts[n:])) in row_of), None)
+            if row is None:
+                unknown.append(line)
+            else:
+                rows.append(row)
+                assignment.append(subset)
+    if unknown:
+        raise EvoSplitError(
+            f"{len(unknown)} listed images are not in the annotation files, the first is {unknown[0]}; "
+            "give the annotation files that were split"
+        )
+    files = [plain_path(name) if name is not None else None for name in file_names(data)]
+    listed = [files[row] for row in rows]
+    keys = {"file name": listed, SOURCE_PICTURE: source_pictures(listed)}
+    groups = group_values(data, group_by, group_regex) if group_by is not None or group_regex is not None else None
+    left_out = data.counts.n_samples - len(set(rows))
+    return Found(
+        names=tuple(Path(path).stem for path in lists),
+        assignment=np.array(assignment, dtype=np.int64),
+        counts=LabelCounts(data.counts.matrix[rows], labels=data.counts.labels),
+        keys={kind: values for kind, values in keys.items() if any(values)},
+        groups=None if groups is None else [groups[row] for row in rows],
+        settings={"source": ", ".join(Path(path).name for path in lists)},
+        notes=(f"{left_out} images in none of the lists were left out.",) if left_out else (),
+    )
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise EvoSplitError(f"cannot read the list {path}: {error}") from error
 
 
 def from_hf(

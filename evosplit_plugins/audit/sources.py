@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
 from evosplit import EvoSplitError
 
-__all__ = ["KINDS", "PathLike", "as_paths", "coco_files", "detect", "image_roots", "usual_place"]
+__all__ = ["KINDS", "PathLike", "as_paths", "coco_files", "detect", "image_roots", "list_files", "usual_place"]
 
 PathLike = str | os.PathLike[str]
 
 KINDS = ("coco", "hf", "fiftyone", "csv")
 _COCO = (".json", ".json.gz")
+_LIST = ".txt"
 _TABLES = (".csv", ".tsv")
 _ROBOFLOW = "_annotations.coco.json"
 _USUAL_ORDER = ("train", "val", "test")
 
 
 def detect(sources: Sequence[str]) -> str:
-    """Tell what the sources are: "coco", "csv" or "hf".
+    """Tell what the sources are: "coco" (also lists of images), "csv" or "hf".
 
     Examples
     --------
@@ -28,7 +30,9 @@ def detect(sources: Sequence[str]) -> str:
     ('coco', 'csv')
     """
     names = [source.lower() for source in sources]
-    if all(name.endswith(_COCO) for name in names):
+    if all(
+        name.endswith((*_COCO, _LIST)) or list_files(Path(source)) for name, source in zip(names, sources, strict=True)
+    ):
         return "coco"
     if all(name.endswith(_TABLES) for name in names):
         return "csv"
@@ -53,13 +57,38 @@ def detect(sources: Sequence[str]) -> str:
 def coco_files(folder: Path) -> list[Path]:
     """List the COCO files of a folder, one for each subset; empty if it does not look like a COCO data set.
 
-    It knows `annotations/instances_train.json` (also without `annotations`), and `train/_annotations.coco.json`.
+    It knows `annotations/instances_train.json` (also without `annotations`), `train/_annotations.coco.json`, and folds
+    (`annotations/fold0.json`, `fold0/_annotations.coco.json`, `fold0/valid/_annotations.coco.json`), whose complements
+    are left out.
     """
     for where in (folder / "annotations", folder):
-        found = [path for end in _COCO for path in where.glob(f"instances_*{end}")]
+        for pattern in ("instances_*", "fold[0-9]*"):
+            found = [path for end in _COCO for path in where.glob(f"{pattern}{end}") if not _is_complement(path)]
+            if found:
+                return sorted(sorted(found, key=_natural), key=lambda path: usual_place(path.name.partition("_")[2]))
+    for pattern in (f"fold[0-9]*/valid/{_ROBOFLOW}*", f"*/{_ROBOFLOW}*"):
+        found = [path for path in folder.glob(pattern) if path.name.removeprefix(_ROBOFLOW) in ("", ".gz")]
         if found:
-            return sorted(sorted(found), key=lambda path: usual_place(path.name.removeprefix("instances_")))
-    return sorted(sorted(folder.glob(f"*/{_ROBOFLOW}")), key=lambda path: usual_place(path.parent.name))
+            return sorted(sorted(found, key=_natural), key=lambda path: usual_place(path.parent.name))
+    return []
+
+
+def list_files(folder: Path) -> list[Path]:
+    """Find the lists of images of a folder that EvoSplit wrote, `train.txt` and so on, one for each subset."""
+    if not (folder / "split.json").is_file():
+        return []
+    found = [path for path in folder.glob(f"*{_LIST}") if not _is_complement(path)]
+    return sorted(sorted(found, key=_natural), key=lambda path: usual_place(path.name))
+
+
+def _is_complement(path: Path) -> bool:
+    """Tell whether a file holds all folds but one."""
+    return re.match(r"fold[0-9]+_train\.", path.name) is not None
+
+
+def _natural(path: Path) -> list[int | str]:
+    """Order fold10 after fold9."""
+    return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", str(path))]
 
 
 def as_paths(given: PathLike | Sequence[PathLike]) -> list[Path]:

@@ -44,7 +44,8 @@ __all__ = ["add_audit", "register"]
 
 _KINDS = {"coco": "COCO files", "hf": "Hugging Face data sets", "fiftyone": "FiftyOne datasets", "csv": "CSV files"}
 _SOURCES = {
-    "coco": "one annotation file for each subset, or a folder that holds them",
+    "coco": "one annotation file for each subset, or a folder that holds them; or lists of images (.txt, or their "
+    "folder) and the annotation file that was split",
     "hf": "a directory of save_to_disk, a folder of parquet, json or csv files, or a hub name",
     "fiftyone": "the name of the dataset",
     None: "COCO files (one for each subset) or their folder, a CSV file, a directory of a Hugging Face data set, "
@@ -273,9 +274,17 @@ def _given(args: argparse.Namespace, kind: str, *, without: Sequence[str] = ()) 
 
 
 def _coco(args: argparse.Namespace, sources: Sequence[str], on_progress: OnProgress) -> Found:
-    from evosplit_plugins.audit import coco_files, from_coco
+    from evosplit_plugins.audit import coco_files, from_coco, from_lists, list_files
 
     paths = [Path(source) for source in sources]
+    lists = [each for path in paths for each in ([path] if path.suffix.lower() == ".txt" else list_files(path))]
+    if lists:
+        if args.same_bytes:
+            raise EvoSplitError("--same-bytes is not for lists of images; audit the annotation files of the subsets")
+        annotations = [path for path in paths if path.suffix.lower() in (".json", ".gz")]
+        reading = _given(args, "coco", without=("image_root",))
+        grouping = {"group_by": args.group_by, "group_regex": args.group_regex}
+        return from_lists(lists, annotations, **grouping, **reading, on_progress=on_progress)
     if len(paths) == 1 and paths[0].is_dir():
         paths = coco_files(paths[0])
         if len(paths) < 2:
@@ -291,21 +300,25 @@ def _coco(args: argparse.Namespace, sources: Sequence[str], on_progress: OnProgr
 def _hf(args: argparse.Namespace, sources: Sequence[str], on_progress: OnProgress) -> Found:
     from evosplit import Split
     from evosplit_plugins.audit import from_hf
-    from evosplit_plugins.hf.storage import MANIFEST, load
+    from evosplit_plugins.hf.storage import MANIFEST, load, load_folds
 
     if args.quiet or not sys.stderr.isatty():
         from datasets import disable_progress_bars
 
         disable_progress_bars()
     (source,) = sources
-    ds = load(source, config=args.config, splits=args.source_split)
+    manifest = Path(source) / MANIFEST
+    made = Split.load(manifest) if manifest.is_file() else None
+    if made is not None and made.is_kfold:
+        ds = load_folds(Path(source), made.names)
+    else:
+        ds = load(source, config=args.config, splits=args.source_split)
     options = _given(args, "hf", without=("config", "source_split"))
     columns = options.pop("label_column", None)
     if columns is not None:
         options["label_column"] = columns[0] if len(columns) == 1 else columns
-    manifest = Path(source) / MANIFEST
-    if not options and manifest.is_file():  # the labels that the split was made with
-        settings = Split.load(manifest).settings
+    if not options and made is not None:  # the labels that the split was made with
+        settings = made.settings
         names = ("label_column", "multi_hot", "threshold", "delimiter")
         options = {name: settings[name] for name in names if settings.get(name) is not None}
     return from_hf(ds, group_by=args.group_by, same_bytes=args.same_bytes, on_progress=on_progress, **options)

@@ -136,7 +136,7 @@ def _add_writing_flags(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--train-files", action="store_true", help="with --folds: also the complement of each fold")
     group.add_argument("--gzip", action="store_true", help="compress the annotation files (.json.gz)")
     group.add_argument("--overwrite", action="store_true", help="replace an earlier output (never an input)")
-    group.add_argument("--dry-run", action="store_true", help="search and report, but write nothing")
+    group.add_argument("--dry-run", action="store_true", help="search and report, but write nothing else")
 
 
 def _reading(args: argparse.Namespace) -> dict[str, bool]:
@@ -228,4 +228,5 @@ def _done(args: argparse.Namespace, outcome: Outcome) -> dict[str, Any]:
             "input_notes": list(outcome.notes),
         }
     placed = {"images placed": outcome.n_images} if outcome.n_images else {}
-    return {"would write" if args.dry_run else "wrote": files, **placed}
+    page = {"wrote": [str(args.report)]} if args.dry_run and args.report is not None else {}
+    return {"would write" if args.dry_run else "wrote": files, **page, **placed}

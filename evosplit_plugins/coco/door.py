@@ -12,6 +12,7 @@ import numpy as np
 
 import evosplit
 from evosplit import EvoSplitError, LabelCounts, Split
+from evosplit.errors import checked_keywords
 from evosplit_plugins.coco.conditions import Conditions, file_names
 from evosplit_plugins.coco.dataset import CocoData, Source, as_paths, read_coco
 from evosplit_plugins.coco.ids import first_few
@@ -52,6 +53,7 @@ def read_counts(source: Source, **options: Any) -> LabelCounts:
     return read_coco(source, **options).counts
 
 
+@checked_keywords(evosplit.split)
 def evosplit_coco(
     inputs: Source,
     output_dir: str | os.PathLike[str],
@@ -138,7 +140,7 @@ def evosplit_coco(
         Replace what an earlier run wrote into `output_dir`, all of it; never an input, nor a file that EvoSplit did
         not write or that was changed since.
     dry_run
-        Do everything but write.
+        Do everything but write; only the page of `report` is written.
     on_progress
         Called with the fraction done (from 0 to 1 for reading, for searching and for writing) and a message.
     **options
@@ -367,10 +369,13 @@ def subset_names(paths: Sequence[Path]) -> tuple[str, ...]:
     ('train', 'val')
     >>> subset_names([Path("train/_annotations.coco.json"), Path("valid/_annotations.coco.json")])
     ('train', 'valid')
+    >>> subset_names([Path("fold0/valid/_annotations.coco.json"), Path("fold1/valid/_annotations.coco.json")])
+    ('fold0', 'fold1')
     """
     stems = [path.name.removesuffix(".gz").removesuffix(".json") for path in paths]
-    if len(set(stems)) == 1:
-        stems = [path.absolute().parent.name for path in paths]
+    folders = [path.absolute().parent for path in paths]
+    while len(set(stems)) == 1 and len(paths) > 1 and all(folder.name for folder in folders):
+        stems, folders = [folder.name for folder in folders], [folder.parent for folder in folders]
     words = [stem.split("_") for stem in stems]
     while len({parts[0] for parts in words}) == 1 and all(len(parts) > 1 for parts in words):
         words = [parts[1:] for parts in words]

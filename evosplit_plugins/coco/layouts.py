@@ -76,9 +76,9 @@ def plan_targets(
     ['train/_annotations.coco.json', 'valid/_annotations.coco.json']
     """
     if layout not in LAYOUTS:
-        raise EvoSplitError(f"layout is {layout!r}; choose one of {', '.join(LAYOUTS)}")
+        raise EvoSplitError(f"layout={layout!r} is unknown; choose one of {', '.join(LAYOUTS)}")
     if train_files and not folds:
-        raise EvoSplitError("train files are the complements of folds; ask for folds too, for example --folds 5")
+        raise EvoSplitError("train files are the complements of folds; ask for folds too, for example folds=5")
     suffix = ".json.gz" if gzip else ".json"
     targets = []
     for position, name in enumerate(names):
@@ -138,7 +138,7 @@ def image_names(data: CocoData) -> list[PurePosixPath]:
     if wrong:
         raise EvoSplitError(
             f"{len(wrong)} images have no file name below the image folder: {first_few(wrong, len(wrong))}; "
-            "correct it, or leave the images where they are (--images none)"
+            "correct it, or leave the images where they are: images='none'"
         )
     return [name for name in names if name is not None]
 
@@ -188,7 +188,7 @@ def find_images(
     if len(roots) not in (1, len(data.files)):
         raise EvoSplitError(
             f"{len(roots)} image folders for {len(data.files)} annotation files; "
-            "pass --image-root DIR once, or once for each file"
+            "pass image_root= once, or once for each file"
         )
     for root in roots:
         if not root.is_dir():
@@ -206,7 +206,7 @@ def find_images(
     if missing:
         raise EvoSplitError(
             f"{len(missing)} images are not in {', '.join(map(str, roots))}: "
-            f"{first_few(missing, len(missing))}; correct --image-root"
+            f"{first_few(missing, len(missing))}; correct image_root="
         )
     placed: dict[PurePosixPath, Path] = {}
     for target, members in wanted:

@@ -103,11 +103,11 @@ class Output:
         others: Sequence[Path] = (),
     ) -> None:
         if options.images not in IMAGE_MODES:
-            raise EvoSplitError(f"images is {options.images!r}; choose one of {', '.join(IMAGE_MODES)}")
+            raise EvoSplitError(f"images={options.images!r} is unknown; choose one of {', '.join(IMAGE_MODES)}")
         if (options.images == "none") != (options.image_root is None):
             raise EvoSplitError(
-                "to link or copy images say how and from where: --images symlink --image-root DIR "
-                f"(now images is {options.images!r} and image_root {options.image_root!r})"
+                "to link or copy images say how and from where, for example images='symlink' and image_root='images'; "
+                f"given are images={options.images!r} and {'no' if options.image_root is None else 'an'} image_root="
             )
         self.data = data
         self.root = root
@@ -158,6 +158,10 @@ class Output:
         check_space(self.root, needed)
         if self.options.dry_run:
             plan.check()
+            if self._report is not None:
+                with Plan(None, reports=[self._report], inputs=self._inputs).stage() as staging:
+                    split.report().save_html(staging.path(self._report))
+                    staging.commit()
         else:
             steps = _Steps(n_bytes, len(images), on_progress)
             with plan.stage() as staging:
@@ -167,7 +171,7 @@ class Output:
                 staging.commit()
             steps.done()
         written = [self.root / place for place in self._files]
-        written += [] if self._report is None else [self._report]
+        written += [] if self._report is None or self.options.dry_run else [self._report]
         return Outcome(split, tuple(written), len(images), self.data.notes)
 
     def _stage(

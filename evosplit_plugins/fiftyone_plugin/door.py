@@ -12,6 +12,7 @@ import numpy as np
 
 import evosplit
 from evosplit import EvoSplitError, LabelCounts, Split
+from evosplit.errors import checked_keywords
 from evosplit.ratios import fold_subsets, resolve_subsets
 from evosplit_plugins.fiftyone_plugin import groups, labels, runs, strata, tags
 from evosplit_plugins.matching import copies_together, find_samples, picture_of, replayed
@@ -224,6 +225,7 @@ def _apply(
     return run.key
 
 
+@checked_keywords(evosplit.split)
 def evosplit_fiftyone(
     samples: Any,
     ratios: Ratios | None = None,

@@ -95,7 +95,7 @@ def check_values(dataset: Any, snap: Snapshot, field: str, subset: Mapping[str, 
     if lost:
         raise EvoSplitError(
             f"the field {field!r} of dataset {dataset.name!r} has {len(lost):,} values that EvoSplit did not write "
-            f"(first: {lost[0]!r}); choose another field, or replace them with overwrite=True (--overwrite)"
+            f"(first: {lost[0]!r}); choose another field, or replace them with overwrite=True"
         )
 
 

@@ -18,7 +18,7 @@ from evosplit import EvoSplitError, Split
 from evosplit_plugins.hf.source import places_of
 from evosplit_plugins.staging import Plan, read_record, settle
 
-__all__ = ["FORMATS", "MANIFEST", "check_output", "load", "save", "shard_bytes"]
+__all__ = ["FORMATS", "MANIFEST", "check_output", "load", "load_folds", "save", "shard_bytes"]
 
 FORMATS = ("arrow", "parquet")
 MANIFEST = "split.json"
@@ -79,6 +79,11 @@ def load(source: str, *, config: str | None = None, splits: Sequence[str] | None
             f"{source!r} has no split {unknown[0]!r}; it has {', '.join(map(repr, available)) or 'no splits'}"
         )
     return DatasetDict({name: ds[name] for name in splits})
+
+
+def load_folds(folder: Path, names: Sequence[str]) -> DatasetDict:
+    """Load the folds that `save` wrote, each by its test set: together they are the whole data set."""
+    return DatasetDict({name: load(str(folder / name))["test"] for name in names})
 
 
 def _load_file(path: Path) -> Any:
@@ -200,7 +205,7 @@ def check_output(
             )
         if not overwrite:
             raise EvoSplitError(
-                f"the output {str(target)!r} is not empty; pass --overwrite to replace an earlier split"
+                f"the output {str(target)!r} is not empty; pass overwrite=True to replace an earlier split"
             )
     plan.check()
     return plan

@@ -121,6 +121,7 @@ def test_as_published_keeps_the_sizes_of_the_papers():
         ({"seed": -1}, "seed=-1 is negative; give 0 or more"),
         ({"seed": "x"}, "seed='x' is no seed; give an integer, a numpy Generator or None"),
         ({"objectives": ["beauty"]}, "unknown objective 'beauty'; choose from 'images', 'instances'"),
+        ({"min_per_label": 2, "cover": False}, "min_per_label=2 and cover=False exclude each other"),
         ({"objectives": []}, r"objectives=\(\) repeats one, or is empty"),
         ({"objectives": ["pairs", "pairs"]}, r"objectives=\('pairs', 'pairs'\) repeats one"),
         ({"pick": "best", "method": "is"}, "pick='best' is no rule; choose one of"),

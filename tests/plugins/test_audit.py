@@ -743,3 +743,45 @@ def test_datasets_that_cannot_be_audited(fiftyone, dataset, new_dataset, told):
     assert "has no field 'x'" in told(dataset.name, "--as", "fiftyone", "--field", "x", code=2)
     bare = new_dataset([fiftyone.Sample(filepath="/a.jpg", label=fiftyone.Classification(label="cat"), tags=["odd"])])
     assert "say which tags of dataset" in told(bare.name, "--as", "fiftyone", code=2)
+
+
+# What EvoSplit itself wrote
+
+
+@pytest.mark.parametrize("layout", ["coco", "roboflow", "lists"])
+@pytest.mark.parametrize("how", [("--ratios", "8:1:1"), ("--folds", "11"), ("--folds", "3", "--train-files")])
+def test_every_output_of_coco_can_be_audited(told, tmp_path, layout, how):
+    """Subsets and folds in every layout: the folds, not their complements, in their order; nothing leaks."""
+    source = write(tmp_path / "a.json", instances(60))
+    out = tmp_path / "out"
+    words = ["coco", "split", str(source), "-o", str(out), "--layout", layout, *how, "--method", "random", "--quiet"]
+    assert main(words) == 0
+    data = told(out, *([source] if layout == "lists" else []), "--no-compare", "--json")
+    sizes = {"8:1:1": [48, 6, 6], "11": [6] * 5 + [5] * 6, "3": [20] * 3}[how[1]]
+    assert list(data["sizes"].values()) == sizes
+    if how[0] == "--folds":
+        assert list(data["sizes"]) == [f"fold{fold}" for fold in range(len(sizes))]
+
+
+def test_lists_need_their_annotations(told, tmp_path):
+    """Lists hold no labels; what is not annotated, and what is in two lists, is told."""
+    source = write(tmp_path / "a.json", instances(4))
+    one = write(tmp_path / "train.txt", "./images/000001.jpg\n000002.jpg\n")
+    two = write(tmp_path / "val.txt", "000003.jpg\n/data/images/000001.jpg\n")
+    assert "lists images without their labels; add the annotation file" in told(one, two, code=2)
+    data = told(one, two, source, "--no-compare", "--json", code=1)
+    assert [leak["examples"] for leak in data["leaks"]] == [["000001.jpg"]]
+    assert "1 images in none of the lists were left out." in data["notes"]
+    write(two, "nowhere.jpg\n")
+    assert "1 listed images are not in the annotation files, the first is nowhere.jpg" in told(one, two, source, code=2)
+
+
+@pytest.mark.parametrize("form", ["arrow", "parquet"])
+def test_folds_of_hugging_face_can_be_audited(told, tmp_path, form):
+    """The directory of all folds, by their test sets."""
+    ds = pytest.importorskip("datasets").Dataset.from_dict({"labels": [["x"], ["y"], ["x", "y"], []] * 5})
+    ds.save_to_disk(str(tmp_path / "data"))
+    words = ["hf", "split", str(tmp_path / "data"), "-o", str(tmp_path / "out"), "--folds", "4", "--format", form]
+    assert main([*words, "--method", "random", "--quiet"]) == 0
+    data = told(tmp_path / "out", "--no-compare", "--json")
+    assert data["sizes"] == {f"fold{fold}": 5 for fold in range(4)}

@@ -20,7 +20,8 @@ import pytest
 from coco_files import captions, command, command_line, elements, instances, tree, write
 
 from evosplit import EvoSplitError
-from evosplit_plugins.cli import build_parser, main
+from evosplit_plugins.cli import main
+from evosplit_plugins.cli.command import build_parser
 from evosplit_plugins.cli.common import progress, ratios_from, split_options
 
 NAMES = {2: ("train", "val"), 3: ("train", "val", "test")}
@@ -497,3 +498,23 @@ def test_progress_off_a_terminal_is_silent(capsys):
     with progress(argparse.Namespace(quiet=False)) as on_progress:
         assert on_progress(0.5, "half") is None
     assert capsys.readouterr().err == ""
+
+
+def test_a_page_of_a_dry_run(tmp_path, capsys):
+    """`--dry-run --report` writes the page, and says so; nothing else is written."""
+    source = write(tmp_path / "a.json", instances(20))
+    words = ["coco", "split", str(source), "-o", str(tmp_path / "out"), "--ratios", "8/2", "--method", "random"]
+    assert main([*words, "--dry-run", "--report", str(tmp_path / "page.html")]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "would write: " in told
+    assert f"wrote: {tmp_path / 'page.html'}" in told
+    assert (tmp_path / "page.html").read_text().lstrip().startswith("<!")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_minimum_without_cover_is_refused(tmp_path, capsys):
+    """It would be ignored."""
+    source = write(tmp_path / "a.json", instances(20))
+    words = ["coco", "split", str(source), "-o", str(tmp_path / "out"), "--ratios", "8:2"]
+    assert main([*words, "--min-per-label", "3", "--no-cover"]) == 2
+    assert "--min-per-label and --no-cover exclude each other" in capsys.readouterr().err

@@ -425,3 +425,16 @@ def test_image_values_are_none_where_the_field_is_missing(tmp_path):
     made = instances(3)
     made["images"][1]["site"] = "x"
     assert image_values(read_coco(write(tmp_path / "a.json", made)), "site") == [None, "x", None]
+
+
+def test_an_area_beyond_all_floats_is_large(tmp_path):
+    """JSON knows integers of any length; so does an image field that is balanced."""
+    content = instances(20)
+    content["annotations"][0]["area"] = 10**400
+    for number, image in enumerate(content["images"]):
+        image["altitude"] = 10**400 + number if number < 12 else number
+    path = write(tmp_path / "a.json", content)
+    split = evosplit_coco(path, tmp_path / "out", RATIOS, stratify_by="area,altitude", effort="fast")
+    area, altitude = split.constraints.strata
+    assert area.counts.totals.sum() == len(content["annotations"])
+    assert altitude.counts.totals.tolist() != [20]

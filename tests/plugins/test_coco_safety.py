@@ -297,7 +297,7 @@ def test_missing_images_are_counted_before_anything_is_written(tmp_path, picture
     path = write(tmp_path / "a.json", instances())
     for own in (3, 4, 5, 6):
         (pictures / f"{own:06d}.jpg").unlink()
-    with pytest.raises(EvoSplitError, match=r"4 images are not in .*: 000003\.jpg.* and 1 more; correct --image-root"):
+    with pytest.raises(EvoSplitError, match=r"4 images are not in .*: 000003\.jpg.* and 1 more; correct image_root="):
         evosplit_coco(path, tmp_path / "out", RATIOS, images="copy", image_root=pictures, **QUICK)
     with pytest.raises(EvoSplitError, match="is not a directory"):
         evosplit_coco(path, tmp_path / "out", RATIOS, images="copy", image_root=tmp_path / "none", **QUICK)
@@ -313,7 +313,7 @@ def test_nothing_is_overwritten_unless_asked(tmp_path):
     write(tmp_path / "out" / "notes.txt", "mine")
     evosplit_coco(path, tmp_path / "out", RATIOS, **QUICK)
     before = tree(tmp_path)
-    with pytest.raises(EvoSplitError, match=r"instances_test\.json and 1 more already exist; pass --overwrite"):
+    with pytest.raises(EvoSplitError, match=r"instances_test\.json and 1 more already exist; pass overwrite=True"):
         evosplit_coco(path, tmp_path / "out", RATIOS, seed=1, **QUICK)
     assert tree(tmp_path) == before
     evosplit_coco(path, tmp_path / "out", RATIOS, overwrite=True, seed=1, **QUICK)

@@ -173,7 +173,7 @@ def test_nothing_is_replaced_unasked(tmp_path):
     first = draw_demo(tmp_path, n_images=3)
     mine = first.images / "mine.jpg"
     mine.write_text("keep me")
-    with pytest.raises(EvoSplitError, match=r"instances.json.* already exist; pass --overwrite"):
+    with pytest.raises(EvoSplitError, match=r"instances.json.* already exist; pass overwrite=True"):
         draw_demo(tmp_path, n_images=3)
     draw_demo(tmp_path, n_images=3, seed=1, overwrite=True)
     assert mine.read_text() == "keep me"

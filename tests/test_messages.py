@@ -1,0 +1,132 @@
+"""Messages speak the language of their reader: parameters to callers from Python, flags at the shell."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import evosplit
+from evosplit import EvoSplitError
+from evosplit_plugins.cli import command
+from evosplit_plugins.cli.wording import PYTHON_ONLY, flag_of, in_flags
+
+ROOT = Path(__file__).resolve().parents[1]
+LIBRARY = [
+    path
+    for folder in ("core/evosplit", "evosplit_plugins")
+    for path in sorted((ROOT / folder).rglob("*.py"))
+    if "cli" not in path.parts
+]
+FLAG = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
+WRITTEN = re.compile(r"(?<![\w.'\"/-])([a-z][a-z_]*)=(?!=)")
+FLAGS = command._flags(command.build_parser())
+# FiftyOne's own command line, and CSS.
+OTHERS = {"--install", "--accent", "--s", "--c", "--t"}
+
+
+def texts(path):
+    """Give the texts of a file that are no docstrings, each with its line; what f-strings fill in is X."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    docstrings = set()
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) and ast.get_docstring(node):
+            docstrings.add(id(node.body[0].value))
+    inside = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.JoinedStr):
+            parts = [part.value if isinstance(part, ast.Constant) else "X" for part in node.values]
+            yield node.lineno, "".join(parts)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings | inside:
+            yield node.lineno, node.value
+
+
+def raised(path):
+    """Give the texts inside of `EvoSplitError(...)`."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "EvoSplitError" and node.args:
+            for part in ast.walk(node.args[0]):
+                if isinstance(part, ast.Constant) and isinstance(part.value, str):
+                    yield node.lineno, part.value
+
+
+def test_the_library_names_no_flags():
+    """Whoever calls from Python has no flags."""
+    found = [
+        f"{path.relative_to(ROOT)}:{line}: {text[:80]}"
+        for path in LIBRARY
+        for line, text in texts(path)
+        if set(FLAG.findall(text)) - OTHERS
+    ]
+    assert found == []
+
+
+def test_parameters_in_messages_have_flags():
+    """What a message of the library writes as a parameter is a flag at the shell, or is known to Python alone."""
+    unknown = [
+        f"{path.relative_to(ROOT)}:{line}: {name}="
+        for path in LIBRARY
+        for line, text in raised(path)
+        for name in WRITTEN.findall(text)
+        if name not in PYTHON_ONLY and flag_of(name) not in FLAGS and f"--no-{name.replace('_', '-')}" not in FLAGS
+    ]
+    assert unknown == []
+
+
+def test_the_shell_names_no_parameters():
+    """The command line's own messages speak of flags alone."""
+    found = [
+        f"{path.name}:{line}: {text}"
+        for path in sorted((ROOT / "evosplit_plugins" / "cli").glob("*.py"))
+        for line, text in raised(path)
+        for name in WRITTEN.findall(text)
+        if flag_of(name) in FLAGS
+    ]
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    ("message", "shown"),
+    [
+        ("group_by='clip' gives 3", "--group-by clip gives 3"),
+        ("group_by= and group_regex= exclude each other", "--group-by and --group-regex exclude each other"),
+        ("n_jobs=0 is no number", "--jobs 0 is no number"),
+        ("pass drop_orphans=True to leave", "pass --drop-orphans to leave"),
+        ("or cover=False for none", "or --no-cover for none"),
+        ("label_weights={'a': 2} is", "--label-weight a=2 is"),
+        ("image_root=, or", "--image-root, or"),
+        ("delimiter='' is no text", "--delimiter '' is no text"),
+        ("objectives=('pairs',) is", "objectives=('pairs',) is"),  # the shell has none
+        ("the file x/seed=3.json", "the file x/seed=3.json"),
+    ],
+)
+def test_parameters_become_flags(message, shown):
+    """With their values as one types them."""
+    assert in_flags(EvoSplitError(message), FLAGS) == shown
+
+
+def test_one_sentence_serves_both(capsys, tmp_path):
+    """The same error, once to a caller and once at the shell."""
+    with pytest.raises(EvoSplitError, match=r"^time_limit=-1.0 is no time; give positive seconds, or leave it out$"):
+        evosplit.split([[1], [0]], (1, 1), time_limit=-1.0)
+    table = tmp_path / "s.csv"
+    table.write_text("id,subset,labels\na,train,x\nb,val,y\n")
+    assert command.main(["audit", str(table), "--time-limit", "-1"]) == 2
+    told = "evosplit: error: --time-limit -1.0 is no time; give positive seconds, or leave it out\n"
+    assert capsys.readouterr().err == told
+
+
+def test_an_interrupt_while_loading_is_one_line(tmp_path):
+    """Ctrl-C before the command has begun: no traceback, exit code 130."""
+    (tmp_path / "rich").mkdir()
+    (tmp_path / "rich" / "__init__.py").write_text("raise KeyboardInterrupt")
+    path = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
+    code = "import sys; from evosplit_plugins.cli import main; sys.exit(main(['--version']))"
+    env = {**os.environ, "PYTHONPATH": path}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, env=env)
+    assert (done.returncode, done.stderr) == (130, "evosplit: interrupted\n")
