@@ -151,7 +151,7 @@ def command(*arguments: object, **options: Any) -> subprocess.CompletedProcess[s
     Without them it runs here, which saves a second of imports; `main` is all that a process would call.
     """
     if options:
-        return subprocess.run(command_line(*arguments), capture_output=True, text=True, timeout=120, **options)
+        return subprocess.run(command_line(*arguments), capture_output=True, text=True, timeout=300, **options)
     words = list(map(str, arguments))
     out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
     with redirect_stdout(out), redirect_stderr(err), warnings.catch_warnings():

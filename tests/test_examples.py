@@ -27,6 +27,6 @@ def test_notebook_runs(path, tmp_path):
 
     notebook = nbformat.read(path, as_version=4)
     assert not any(cell.get("outputs") for cell in notebook.cells)
-    NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(tmp_path)}}).execute()
     kinds = [set(output.get("data", {})) for cell in notebook.cells for output in cell.get("outputs", ())]
     assert sum("application/vnd.plotly.v1+json" in found for found in kinds) == 2

@@ -128,5 +128,5 @@ def test_an_interrupt_while_loading_is_one_line(tmp_path):
     path = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
     code = "import sys; from evosplit_plugins.cli import main; sys.exit(main(['--version']))"
     env = {**os.environ, "PYTHONPATH": path}
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, env=env)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300, env=env)
     assert (done.returncode, done.stderr) == (130, "evosplit: interrupted\n")

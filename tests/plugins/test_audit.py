@@ -429,7 +429,7 @@ def test_a_typing_error_starts_no_database(tmp_path):
         "import sys; from evosplit_plugins.cli import main; code = main(['audit', 'nope']);"
         "print(code, 'fiftyone' in sys.modules, 'datasets' in sys.modules)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, cwd=tmp_path)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300, cwd=tmp_path)
     assert done.stdout.split() == ["2", "False", "False"]
     assert "for a FiftyOne dataset say --as fiftyone" in done.stderr
 

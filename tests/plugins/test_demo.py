@@ -226,7 +226,7 @@ def run(*arguments):
     """Run `evosplit demo` in its own process."""
     command = [sys.executable, "-c", "import sys; from evosplit_plugins.cli import main; sys.exit(main())"]
     return subprocess.run(
-        [*command, "demo", *map(str, arguments)], capture_output=True, text=True, timeout=120
+        [*command, "demo", *map(str, arguments)], capture_output=True, text=True, timeout=300
     )
 
 

@@ -398,7 +398,7 @@ def test_no_private_imports():
 def test_a_missing_scikit_learn_names_its_install_line():
     """Without scikit-learn the import says what to install."""
     program = "import sys; sys.modules['sklearn'] = None; import evosplit_plugins.sklearn_cv"
-    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300)
     assert 'pip install "evosplit-plugins[sklearn]"' in ran.stderr
 
 
