@@ -27,7 +27,7 @@ _FLAGS = {
     "stratify_columns": "--stratify-by",
 }
 PYTHON_ONLY = frozenset(
-    {"brain_key", "counts", "labels", "metric", "objectives", "random_state", "same", "test_size", "train_size"}
+    {"brain_key", "counts", "labels", "metric", "objectives", "random_state", "test_size", "train_size"}
 )
 _VALUE = (
     r"(?:'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|\{[^{}]*\}|\[[^\[\]]*\]|\([^()]*\)|-?[\w.]+(?:/[\w.]+)*|)"  # or nothing
