@@ -416,11 +416,12 @@ class TestStrata:
         assert camera.counts.matrix.toarray().tolist() == [[1, 1, 1]] * 6
         assert height.counts.labels == tuple(sorted(str(float(3 * i + 1)) for i in range(6)))
 
-    def sized(self, fiftyone, metadata=None):
-        """Make a picture with a small, a medium and a large cat, and a dog without a name or box."""
+    def sized(self, fiftyone, name, metadata=None):
+        """Make a picture of this name with a small, a medium and a large cat, and a dog without a name or box."""
         cats = [fiftyone.Detection(label="cat", bounding_box=[0, 0, side, side]) for side in (0.04, 0.1, 0.5)]
         rest = [fiftyone.Detection(label=None, bounding_box=[0, 0, 1, 1])]
-        return fiftyone.Sample(filepath="/a.jpg", gt=fiftyone.Detections(detections=cats + rest), metadata=metadata)
+        gt = fiftyone.Detections(detections=cats + rest)
+        return fiftyone.Sample(filepath=f"/{name}.jpg", gt=gt, metadata=metadata)
 
     def area(self, door, dataset, **options):
         """Give class × size and its counts for each sample, and the notes."""
@@ -434,8 +435,8 @@ class TestStrata:
         """With metadata, sizes are COCO's in pixels."""
         large = fiftyone.ImageMetadata(width=1000, height=1000)
         tiny = fiftyone.ImageMetadata(width=100, height=100)
-        empty = fiftyone.Sample(filepath="/b.jpg", gt=boxes(fiftyone))  # its size does not matter
-        dataset = new_dataset([self.sized(fiftyone, large), self.sized(fiftyone, tiny), empty, empty.copy()])
+        empty = [fiftyone.Sample(filepath=f"/{name}.jpg", gt=boxes(fiftyone)) for name in "cd"]  # of no known size
+        dataset = new_dataset([self.sized(fiftyone, "a", large), self.sized(fiftyone, "b", tiny), *empty])
         rows, notes = self.area(door, dataset)
         assert rows == [{"cat large": 2, "cat medium": 1}, {"cat medium": 1, "cat small": 2}, {}, {}]
         assert "Box sizes" not in notes
@@ -443,7 +444,7 @@ class TestStrata:
     def test_area_by_share(self, fiftyone, door, new_dataset):
         """Where one picture's size is not known, the share of the picture decides for all, and that is said."""
         large = fiftyone.ImageMetadata(width=1000, height=1000)
-        dataset = new_dataset([self.sized(fiftyone, large), self.sized(fiftyone)])
+        dataset = new_dataset([self.sized(fiftyone, "a", large), self.sized(fiftyone, "b")])
         rows, notes = self.area(door, dataset)
         assert rows == [{"cat large": 1, "cat medium": 1, "cat small": 1}] * 2
         assert "because 1 of 2 samples have no width and height; call dataset.compute_metadata()" in notes
@@ -466,7 +467,7 @@ class TestStrata:
 
     def test_area_of_patches(self, fiftyone, door, new_dataset):
         """Patches are sized and counted for their samples."""
-        dataset = new_dataset([self.sized(fiftyone), self.sized(fiftyone)])
+        dataset = new_dataset([self.sized(fiftyone, "a"), self.sized(fiftyone, "b")])
         rows, _ = self.area(door, dataset.to_patches("gt"))
         assert rows == [{"cat large": 1, "cat medium": 1, "cat small": 1}] * 2
 
