@@ -27,11 +27,13 @@ from evosplit_plugins.cli.common import (
     missing_lines,
     percent,
     plain_table,
+    printing,
     progress,
     save_page,
     search_options,
     share_table,
     subset_table,
+    terminal,
 )
 
 if TYPE_CHECKING:
@@ -246,10 +248,11 @@ def _run(args: argparse.Namespace) -> int:
     failures = told.failures(args.fail_over, allow_leaks=args.allow_leaks)
     if args.report is not None:
         save_page(told.report, args.report, files)
-    if args.json:
-        print(json.dumps({**told.to_dict(), "passed": not failures, "failures": failures}, indent=2))
-    elif not args.quiet:
-        _show(told, failures, judged=args.fail_over is not None)
+    with printing():
+        if args.json:
+            print(json.dumps({**told.to_dict(), "passed": not failures, "failures": failures}, indent=2))
+        elif not args.quiet:
+            _show(told, failures, judged=args.fail_over is not None)
     return 1 if failures else 0
 
 
@@ -348,9 +351,7 @@ _READERS = {"coco": _coco, "hf": _hf, "fiftyone": _fiftyone, "csv": _csv}
 
 def _show(told: Audit, failures: Sequence[str], *, judged: bool) -> None:
     """Print what matters first: leaks, the verdict, the measures, then where it hurts."""
-    from rich.console import Console
-
-    console = Console(highlight=False)
+    console = terminal()
     for leak in told.leaks:
         console.print(Text("LEAK ", style="bold red") + Text(clean(str(leak)), style="default"))
     console.print(Text(told.verdict, style="bold"))

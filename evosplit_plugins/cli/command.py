@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import io
-import os
 import signal
 import sys
 import threading
@@ -18,7 +17,7 @@ from typing import NoReturn, TextIO
 
 from evosplit import EvoSplitError
 from evosplit_plugins.cli import audit, coco, demo, fiftyone, hf
-from evosplit_plugins.cli.common import clean
+from evosplit_plugins.cli.common import clean, printing
 from evosplit_plugins.cli.wording import in_flags
 
 __all__ = ["build_parser", "main"]
@@ -72,13 +71,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = parser.parse_args(argv)
     with warnings.catch_warnings(), _terminable():
         warnings.showwarning = _show_warning
+        code = None
         try:
-            code = args.run(args)
-            sys.stdout.flush()  # a reader that has gone away shows itself here, not at exit
+            with printing():
+                code = args.run(args)
             return int(code or 0)
-        except BrokenPipeError:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            return 0
         except (EvoSplitError, OSError, ImportError) as error:
             if args.debug:
                 traceback.print_exc()

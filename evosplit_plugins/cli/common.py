@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -21,6 +22,8 @@ from evosplit.text import clean
 from evosplit_plugins.staging import Plan
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from evosplit import Split, SplitReport
 
 __all__ = [
@@ -39,6 +42,7 @@ __all__ = [
     "missing_lines",
     "percent",
     "plain_table",
+    "printing",
     "progress",
     "ratios_from",
     "save_page",
@@ -49,6 +53,7 @@ __all__ = [
     "split_options",
     "subset_table",
     "tell",
+    "terminal",
 ]
 
 OnProgress = Callable[[float, str], bool | None]
@@ -302,6 +307,27 @@ def _label_weights(entries: Sequence[str]) -> dict[str, float]:
 
 
 @contextmanager
+def printing() -> Iterator[None]:
+    """Let the reader go away, as `| head` does: the rest is not printed, and the command ends as it would have."""
+    try:
+        yield
+        sys.stdout.flush()  # a reader that has gone away shows itself here, not at exit
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def terminal() -> Console:
+    """Give what prints tables to stdout; it leaves a reader that has gone away to `printing`."""
+    from rich.console import Console
+
+    class Terminal(Console):
+        def on_broken_pipe(self) -> None:  # rich would exit with 1
+            raise BrokenPipeError
+
+    return Terminal(highlight=False)
+
+
+@contextmanager
 def progress(args: argparse.Namespace) -> Iterator[OnProgress]:
     """Give an `on_progress` callable that draws bars on stderr; silent off a terminal or with `--quiet`.
 
@@ -365,9 +391,7 @@ def show_report(
     if args.json:
         print(json.dumps({**report.to_dict(), **(extra or {})}, indent=2))
     elif not args.quiet:
-        from rich.console import Console
-
-        console = Console(highlight=False)
+        console = terminal()
         for table in (_classes(report, console.width), _subsets(report), _measures(report)):
             if table.row_count:
                 console.print(table)

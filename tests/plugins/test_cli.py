@@ -320,13 +320,23 @@ def test_a_terminal_that_knows_only_ascii(tmp_path):
     assert (ran.returncode, ran.stderr) == (0, "")
 
 
-def test_a_reader_that_goes_away_is_no_error(source, tmp_path):
-    """`evosplit ... | head -1` ends quietly."""
-    line = command_line("coco", "split", source, "-o", tmp_path / "out", *THREE, "--method", "random", "--json")
-    with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as ran:
+@pytest.mark.parametrize("flags", [(), ("--json",)], ids=["tables", "json"])
+@pytest.mark.parametrize(("doing", "code"), [("split", 0), ("audit", 0), ("leak", 1)])
+def test_a_reader_that_goes_away_is_no_error(source, tmp_path, doing, code, flags):
+    """`evosplit ... | head -1` ends quietly, with the exit code that it would have had."""
+    table = tmp_path / "s.csv"
+    table.write_text("id,subset,labels\na,train,x\nb,val,x\n" + ("a,val,x\n" if doing == "leak" else ""))
+    words = {
+        "split": ("coco", "split", source, "-o", tmp_path / "out", *THREE, "--method", "random"),
+        "audit": ("audit", table, "--no-compare"),
+        "leak": ("audit", table, "--no-compare"),
+    }[doing]
+    with subprocess.Popen(
+        command_line(*words, *flags), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as ran:
         ran.stdout.close()
         assert ran.stderr.read() == ""
-        assert ran.wait(300) == 0
+        assert ran.wait(300) == code
 
 
 def test_main_can_be_called(source, tmp_path, capsys):
