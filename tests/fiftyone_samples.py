@@ -70,7 +70,7 @@ def grouped(fo, new_dataset, n):
     return dataset
 
 
-def split_with_front(dataset, n_points=4, ratios=(0.5, 0.5), label_field=None):
+def split_with_front(dataset, n_points=4, ratios=(0.5, 0.5), label_field=None, **constraints):
     """Write a split whose front has several points, whatever the search would find; gives the split."""
     from dataclasses import replace
 
@@ -78,7 +78,7 @@ def split_with_front(dataset, n_points=4, ratios=(0.5, 0.5), label_field=None):
     from evosplit_plugins.fiftyone_plugin import apply_split, read_counts
 
     counts = read_counts(dataset, label_field=label_field)
-    found = [evosplit.split(counts, ratios, method="random", seed=seed) for seed in range(n_points)]
+    found = [evosplit.split(counts, ratios, method="random", seed=seed, **constraints) for seed in range(n_points)]
     objectives = np.array([[0.01 + 0.02 * i, 0.1 - 0.02 * i] for i in range(n_points)])
     front = evosplit.ParetoFront(
         objectives, ("images", "pairs"), np.stack([split.assignment for split in found]), np.ones(2)

@@ -90,7 +90,7 @@ def _add_subsets(inputs: Any, params: Mapping[str, Any]) -> None:
             "custom",
             default=DEFAULT_CUSTOM,
             label="Names and ratios",
-            description="Ratios that sum to 1, or whole numbers of samples",
+            description="Ratios, such as 0.8 and 0.2 or 80 and 20, or whole numbers of samples",
             allow_empty=True,
         )
     else:
@@ -270,6 +270,13 @@ def _add_search(inputs: Any, params: Mapping[str, Any]) -> None:
             label="Label weights",
             description="Labels that matter more than 1, for example: rare: 5, traffic light: 2",
             allow_empty=True,
+        )
+        inputs.bool(
+            "group_copies",
+            default=True,
+            label="Keep copies of one picture together",
+            description="Samples with the same file, and copies of one source by Roboflow",
+            view=types.SwitchView(),
         )
     row = inputs.h_stack("search", gap=2)
     effort = types.DropdownView(space=8)

@@ -47,7 +47,7 @@ def install(plugins_dir: str | os.PathLike[str] | None = None, *, overwrite: boo
     home = Path(plugins_dir if plugins_dir is not None else fo.config.plugins_dir) / PLUGIN
     if home.is_symlink() or (home.exists() and not _is_link(home)):
         if not overwrite:
-            raise EvoSplitError(f"{str(home)!r} holds another copy of the plugin; remove it, or overwrite it")
+            raise EvoSplitError(f"{str(home)!r} holds another copy of the plugin; remove it, or pass overwrite=True")
         if home.is_symlink():
             home.unlink()
         else:

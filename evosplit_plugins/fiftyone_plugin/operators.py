@@ -55,8 +55,8 @@ class EvoSplit(foo.Operator):  # type: ignore[misc]  # fiftyone is untyped
         """Split from Python, as `evosplit_fiftyone` does; with `delegate` the run is queued instead.
 
         A queued run takes the options that the form has: folds, label_field, field, keep, overwrite, group_field,
-        near_duplicates (a brain key or a field), duplicate_threshold, strata_fields, cover, min_per_label,
-        label_weights, effort, seed.
+        near_duplicates (a brain key or a field), duplicate_threshold, group_copies, strata_fields, cover,
+        min_per_label, label_weights, effort, seed.
         """
         if not delegate:
             return door.evosplit_fiftyone(samples, ratios, **options)

@@ -20,6 +20,8 @@ __all__ = [
     "add_notes",
     "add_table",
     "in_words",
+    "instance_columns",
+    "instance_table",
     "lines",
     "measure_table",
     "message_output",
@@ -37,13 +39,12 @@ PANEL = "evosplit_panel"
 _MISSING_SHOWN = 10
 _STRATA_SHOWN = 10
 Rows = list[dict[str, str]]
-# The App gives every table at least 650 pixels and wide cells; a narrow panel would cut that off. Names, in the
-# first column, may break anywhere, but not into single letters.
-_CELL = {"px": 0.75, "&:first-of-type": {"overflowWrap": "anywhere", "minWidth": "4rem"}}
+# The App gives every table at least 650 pixels, wide cells and large headings; a narrow panel would cut that off.
+# Names, in the first column, may break anywhere, but not into single letters.
 _TABLE = {
     "table": {"sx": {"minWidth": 0}},
-    "tableHeadCell": {"sx": {**_CELL, "color": "text.secondary"}},
-    "tableBodyCell": {"sx": _CELL},
+    "tableHeadCell": {"sx": {"px": 0.75, "fontSize": "0.875rem", "color": "text.secondary"}},
+    "tableBodyCell": {"sx": {"px": 0.75, "&:first-of-type": {"overflowWrap": "anywhere", "minWidth": "4rem"}}},
 }
 MISSING_COLUMNS = {"label": "Label", "samples": "Samples", "missing": "Missing in"}
 
@@ -72,15 +73,7 @@ def lines(sentences: Iterable[str]) -> str:
 
 def size_columns(report: SplitReport) -> dict[str, str]:
     """Choose the columns of `size_table`; groups and kept samples take the room of the shares in a narrow panel."""
-    columns = {
-        "subset": "Subset",
-        "samples": "Samples",
-        "share": "Share",
-        "asked": "Asked for",
-        "instances": "Instances",
-    }
-    if report.n_unlabelled:
-        columns["unlabelled"] = "No label"
+    columns = {"subset": "Subset", "samples": "Samples", "share": "Share", "asked": "Asked for"}
     further = {}
     if report.effects is not None and report.effects.groups is not None:
         further["groups"] = "Groups"
@@ -92,15 +85,13 @@ def size_columns(report: SplitReport) -> dict[str, str]:
 
 
 def size_table(report: SplitReport) -> Rows:
-    """List the subsets with their sizes and shares, what they hold, their groups and what was kept in them."""
+    """List the subsets with their sizes and shares, their groups and what was kept in them."""
     rows = [
         {
             "subset": row.name,
             "samples": f"{row.size:,}",
-            "share": f"{100 * row.share:.1f} %",
+            "share": f"{100 * row.share:.1f}\xa0%",
             "asked": f"{row.target:,}",
-            "instances": f"{row.instances:,} ({100 * row.instance_share:.1f} %)",
-            "unlabelled": f"{row.unlabelled:,} ({100 * row.unlabelled_share:.1f} %)",
         }
         for row in report.subset_rows()
     ]
@@ -112,6 +103,25 @@ def size_table(report: SplitReport) -> Rows:
             if "kept" in columns:
                 row["kept"] = f"{report.effects.locked[at]:,}"
     return rows
+
+
+def instance_columns(report: SplitReport) -> dict[str, str]:
+    """Choose the columns of `instance_table`."""
+    columns = {"subset": "Subset", "instances": "Instances", "share": "Share"}
+    return columns | ({"unlabelled": "No label"} if report.n_unlabelled else {})
+
+
+def instance_table(report: SplitReport) -> Rows:
+    """List the subsets with their instances, and with their samples that have no label."""
+    return [
+        {
+            "subset": row.name,
+            "instances": f"{row.instances:,}",
+            "share": f"{100 * row.instance_share:.1f}\xa0%",
+            "unlabelled": f"{row.unlabelled:,} ({100 * row.unlabelled_share:.1f}\xa0%)",
+        }
+        for row in report.subset_rows()
+    ]
 
 
 def measure_table(report: SplitReport, applied: SplitReport | None = None) -> Rows:
@@ -204,6 +214,8 @@ def split_result(split: Split, *, key: str, label_fields: Sequence[str], field: 
         "notes": list(report.notes),
         "size_columns": size_columns(report),
         "size_rows": size_table(report),
+        "instance_columns": instance_columns(report),
+        "instance_rows": instance_table(report),
         "measure_rows": measure_table(report),
         "strata_columns": strata_columns(report),
         "strata_rows": strata_table(report),
@@ -219,6 +231,7 @@ def split_output(result: Mapping[str, Any]) -> Any:
     outputs.view("done", types.Notice(label=lines([f"Written as {where}.", *(result.get("summary") or ())])))
     add_notes(outputs, result.get("notes") or ())
     add_table(outputs, "size_rows", "Sizes", result.get("size_columns") or {})
+    add_table(outputs, "instance_rows", "Labels in each subset", result.get("instance_columns") or {})
     columns = {
         "measure": "Measure",
         "split": "This split",

@@ -20,6 +20,8 @@ from evosplit_plugins.fiftyone_plugin.output import (
     add_notes,
     add_table,
     in_words,
+    instance_columns,
+    instance_table,
     lines,
     measure_table,
     missing_table,
@@ -138,6 +140,7 @@ class EvoSplitPanel(foo.Panel):  # type: ignore[misc]  # fiftyone is untyped
         panel.view("summary", types.Notice(label=lines(in_words(report))))
         add_notes(panel, report.notes)
         _table(ctx, panel, "sizes", "Sizes", size_table(report), size_columns(report))
+        _table(ctx, panel, "instances", "Labels in each subset", instance_table(report), instance_columns(report))
         self._render_labels(ctx, panel, report)
         if split.front is not None:
             self._render_front(ctx, panel, run, split.front, selected, report)

@@ -34,6 +34,7 @@ class SplitRequest:
     group_field: tuple[str, ...]
     near_duplicates: str | None
     duplicate_threshold: float | None
+    group_copies: bool
     strata_fields: tuple[str, ...]
     cover: bool
     min_per_label: int
@@ -82,6 +83,7 @@ class SplitRequest:
             group_field=several(params.get("group_field")),
             near_duplicates=near_duplicates,
             duplicate_threshold=None if threshold is None else float(threshold),
+            group_copies=hidden or params.get("group_copies", True) is not False,
             strata_fields=several(params.get("strata_fields")),
             cover=cover,
             min_per_label=1 if least is None else int(least),

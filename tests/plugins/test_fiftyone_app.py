@@ -401,11 +401,13 @@ def test_result_opens_the_panel(open_app, new_pictures):
 def test_nothing_is_clipped(open_app, new_pictures, light, width):
     """In wide and narrow windows, dark and light, tables and plots end inside the panel."""
     dataset = new_pictures(n=60, n_labels=30)
-    split_with_front(dataset, ratios=(0.6, 0.2, 0.2))
+    ids = dataset.values("id")
+    split_with_front(dataset, ratios=(0.6, 0.2, 0.2), groups=[i // 2 for i in range(60)], locked={"test": ids[:2]})
     with open_app(dataset, width=width, light=light) as app:
         panel = app.open_panel()
         app.see(panel.locator(".js-plotly-plot .xtick"))
         app.page.wait_for_timeout(1000)
+        app.see(panel.get_by_text("Kept", exact=True))  # the widest table
         frame = panel.bounding_box()
         for inside in ("table", ".js-plotly-plot .main-svg", ".xtick text", ".ytick text", "button"):
             ends = panel.locator(inside).evaluate_all(ENDS)

@@ -166,7 +166,7 @@ def test_link_does_not_destroy(fiftyone, tmp_path, linked):
     if linked:
         (tmp_path / "@evosplit").mkdir()
         (tmp_path / PLUGIN).symlink_to(copy)
-    with pytest.raises(EvoSplitError, match="holds another copy of the plugin; remove it, or overwrite it"):
+    with pytest.raises(EvoSplitError, match="holds another copy of the plugin; remove it, or pass overwrite=True"):
         install(tmp_path)
     assert (copy / "fiftyone.yml").read_text() == "name: mine"
     install(tmp_path, overwrite=True)

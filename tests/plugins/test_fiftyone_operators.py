@@ -300,9 +300,9 @@ class TestConstraintsInTheForm:
         assert re.search(match, properties["request_error"]["error_message"], re.IGNORECASE)
 
     def test_more_options(self, foo, dataset):
-        """Minima and weights are shown on demand, minima only with cover."""
-        assert "min_per_label" not in form(foo, dataset)
-        assert {"min_per_label", "label_weights"} <= set(form(foo, dataset, {"more": True}))
+        """Minima, weights and copies are shown on demand, minima only with cover."""
+        assert not {"min_per_label", "label_weights", "group_copies"} & set(form(foo, dataset))
+        assert {"min_per_label", "label_weights", "group_copies"} <= set(form(foo, dataset, {"more": True}))
         assert "min_per_label" not in form(foo, dataset, {"more": True, "cover": False})
         assert "request_error" not in form(foo, dataset, {"more": False, "label_weights": "cat", "min_per_label": 0})
 
@@ -437,8 +437,8 @@ class TestExecute:
         assert subset["scene 0"] == {"test"}
         assert result["constraints"]["groups"]["total"] == 12
         assert result["constraints"]["locked"] == {"train": 0, "test": 4}
-        columns = ["subset", "samples", "asked", "instances", "unlabelled", "groups", "kept"]
-        assert list(result["size_columns"]) == columns
+        assert list(result["size_columns"]) == ["subset", "samples", "asked", "groups", "kept"]
+        assert list(result["instance_columns"]) == ["subset", "instances", "share", "unlabelled"]
         assert [row["groups"] for row in result["size_rows"]] == ["6", "6"]
         assert {row["field"] for row in result["strata_rows"]} == {"weather", "area"}
         assert any("Box sizes are told by the share" in note for note in result["notes"])
@@ -451,6 +451,15 @@ class TestExecute:
         self.check_all(scene_dataset, foo.execute_operator(f"{PLUGIN}/evosplit", asked).result)
         foo.execute_operator(f"{PLUGIN}/undo_split", {"dataset": scene_dataset})
         assert scene_dataset.count_sample_tags() == {"test": 1}
+
+    @pytest.mark.parametrize(("more", "together"), [(True, False), (False, True)], ids=["off", "hidden"])
+    def test_copies_of_a_picture(self, foo, dataset, more, together):
+        """They stay together unless the switch is off, and visible."""
+        first, _, *others = dataset.values("filepath")
+        dataset.set_values("filepath", [first, first, *others])
+        params = {**PARAMS, "more": more, "group_copies": False}
+        result = foo.execute_operator(f"{PLUGIN}/evosplit", {"dataset": dataset, "params": params}).result
+        assert any("picture" in note for note in result["notes"]) is together
 
     def test_constraints_shown(self, foo, scene_dataset):
         """The App shows notes, groups and strata with the result."""
