@@ -633,8 +633,8 @@ class TestPanel:
         operations = panel_call(foo, dataset, "on_load")
         schema, data = panel_schema(operations), panel_data(operations)
         assert [line["samples"] for line in data["sizes"]] == ["20", "20"]
-        assert [line["instances"] for line in data["sizes"]] == [
-            f"{row.instances:,} ({100 * row.instance_share:.1f} %)" for row in split.report().subset_rows()
+        assert [(line["instances"], line["share"]) for line in data["instances"]] == [
+            (f"{row.instances:,}", f"{100 * row.instance_share:.1f}\xa0%") for row in split.report().subset_rows()
         ]
         assert data["measures"][0]["measure"] == "LD: samples with a label"
         assert {line["label"] for line in data["worst"]} == set(NAMES)
