@@ -52,7 +52,7 @@ core: $(VENV)/.for-core ## the tests of the engine alone
 
 test: $(VENV)/.for-test ## run the whole suite, with the real hosts and a real browser
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile $(PYTEST_FLAGS)
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n $(JOBS) tests/core/test_kernels.py tests/core/test_memetic.py -k kernel \
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n $(JOBS) tests/core/test_kernels.py tests/core/test_exchange.py -k kernel \
 		--cov=evosplit._kernels --cov-report=term-missing
 
 # Kernels that another numba compiled are of no use: a cache of their own.

@@ -21,6 +21,7 @@ import scipy.sparse as sp
 
 import evosplit
 from evosplit import EvoSplitError, LabelCounts, MissingExtraError, Split
+from evosplit.rng import Stream
 
 try:
     from sklearn.model_selection import BaseCrossValidator
@@ -75,10 +76,12 @@ class _EvoSplitter(BaseCrossValidator):  # type: ignore[misc]  # scikit-learn pu
                 yield None
         if isinstance(state, (int, np.integer)):
             yield int(state)
-            state = np.random.default_rng(int(state))
+            stream = Stream.from_seed(int(state))
+            while True:
+                yield stream.draw()
         while True:
             if isinstance(state, np.random.Generator):
-                yield int(state.integers(2**31))
+                yield Stream.from_seed(state).draw()
             else:
                 yield int(state.randint(2**31 - 1))
 

@@ -189,70 +189,25 @@ def deal_one_label(total, shares):
     return given
 
 
-def linear_costs(columns, scale, penalty, counts, totals):
-    """Cost of each subset as the exchange search sees it: deviations from the targets, and labels that are missing."""
+def cell_costs(columns, counts, totals, spans):
+    """Cost of each cell, columns x subsets: weight times how far the odds in the subset are from those wanted.
+
+    A column names the block whose given total its odds are taken against, or -1 minus the number of a block whose total
+    is the sum of the columns in its span.
+    """
+    wholes = [list(row) for row in totals]
+    for start, stop, block in spans:
+        wholes[block] = [sum(row[j] for row in counts[start:stop]) for j in range(len(totals[0]))]
     costs = []
-    for j, factor in enumerate(scale):
-        cost = 0.0
-        for (weight, share, need, block), row in zip(columns, counts, strict=True):
-            cost += weight * factor * abs(row[j] - share * totals[int(block)][j])
-            cost += penalty * max(0.0, need - row[j])
-        costs.append(cost)
+    for (weight, wanted, _, block), row in zip(columns, counts, strict=True):
+        whole = wholes[int(block) if block >= 0 else -1 - int(block)]
+        costs.append([weight * abs(x / max(t - x, 1) - wanted) for x, t in zip(row, whole, strict=True)])
     return costs
 
 
-def totals_parabola(columns, scale, counts, totals, spread, block, j):
-    """Fit the cost of a block in subset j against the change of its total: through no change and `spread` both ways.
-
-    Odds are taken against the total, so an error weighs less the larger it is.
-    """
-    inside = [column for column in range(len(columns)) if columns[column][3] == block]
-    steps = np.array([-spread[block], 0.0, spread[block]])
-    costs = []
-    for step in steps:
-        errors = [counts[column][j] - columns[column][1] * (totals[block][j] + step) for column in inside]
-        part = totals[block][j] / (totals[block][j] + step) if totals[block][j] > 2 * spread[block] else 1.0
-        costs.append(
-            part * sum(columns[column][0] * scale[j] * abs(e) for column, e in zip(inside, errors, strict=True))
-        )
-    return np.poly1d(np.polyfit(steps, costs, 2))
-
-
-def modelled_change(columns, scale, penalty, counts, totals, parabolas, fitted_at, gains, moves, a, b):
-    """Predict the cost change when subset a gains `gains` (by column) and `moves` (by block) from subset b.
-
-    A block's cells follow the parabola of its total; those whose own count changes are taken out of it, with the slope
-    that they have there, and evaluated.
-    """
-    change = 0.0
-    for j, sign in ((a, 1), (b, -1)):
-        for block, move in enumerate(moves):
-            drift = totals[block][j] - fitted_at[block][j]
-            change += parabolas[block, j](drift + sign * move) - parabolas[block, j](drift)
-        for (weight, share, need, block), row, gain in zip(columns, counts, gains, strict=True):
-            if gain:
-                error, shift = row[j] - share * totals[int(block)][j], sign * share * moves[int(block)]
-                alone = -shift if error >= 0 else shift
-                change += weight * scale[j] * (abs(error + sign * gain - shift) - abs(error) - alone)
-                change += penalty * (max(0.0, need - row[j] - sign * gain) - max(0.0, need - row[j]))
-    return change
-
-
-def odds_costs(columns, penalty, counts, totals, smooth=0.0):
-    """Cost of each subset with the odds themselves (`columns` holds weight, odds, need and block).
-
-    A deviation far above the part `smooth` of the odds counts as it is, one far below by its square.
-    """
-    costs = []
-    for j in range(len(totals[0])):
-        cost = 0.0
-        for (weight, wanted, need, block), row in zip(columns, counts, strict=True):
-            deviation = abs(odds(row[j], totals[int(block)][j]) - wanted)
-            if deviation:
-                cost += weight * deviation * (deviation / (deviation + smooth * wanted))
-            cost += penalty * max(0.0, need - row[j])
-        costs.append(cost)
-    return costs
+def missing(columns, counts):
+    """Add up how many samples of each column the subsets have too few."""
+    return sum(max(0, int(need) - x) for (_, _, need, _), row in zip(columns, counts, strict=True) for x in row)
 
 
 def assignments_of(sizes):

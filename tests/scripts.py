@@ -20,10 +20,10 @@ SHELLS = ("bash", "sh", "console")
 # search is a short one: that the pages run is the point here, not how good their splits are.
 PREAMBLE = """
 import shutil, sys
-from evosplit.methods.memetic import PLANS
+from evosplit.methods.evosplit import budget
 from evosplit_plugins.cli import main
 
-PLANS.update(dict.fromkeys(PLANS, PLANS["fast"]))
+budget.BASE = 4_000_000
 
 space = {"__name__": "__main__"}
 

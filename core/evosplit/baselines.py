@@ -21,6 +21,7 @@ from evosplit.constraints import FREE, Constraints, sizes_around_locks
 from evosplit.counts import LabelCounts
 from evosplit.measures import measures_of, subset_tables
 from evosplit.ratios import Subsets
+from evosplit.rng import Stream
 
 if TYPE_CHECKING:
     from evosplit.result import Split
@@ -98,13 +99,14 @@ def expected_deviation(
     sizes = np.asarray(sizes, dtype=np.int64)
     if held is None or held_sizes is None:
         distinct, inverse = np.unique(totals, return_inverse=True)
-        nothing = np.zeros((len(distinct), len(sizes)), dtype=np.int64)
-        return np.asarray(expect(distinct, nothing, sizes, np.zeros_like(sizes))[inverse])
-    rows = np.column_stack([totals, np.asarray(held, dtype=np.int64)])
-    distinct, inverse = np.unique(rows, axis=0, return_inverse=True)
-    placed = np.ascontiguousarray(distinct[:, 1:])
-    totals = np.ascontiguousarray(distinct[:, 0])
-    return np.asarray(expect(totals, placed, sizes, np.asarray(held_sizes, dtype=np.int64))[inverse.ravel()])
+        placed, held_sizes = np.zeros((len(distinct), len(sizes)), dtype=np.int64), np.zeros_like(sizes)
+    else:
+        rows = np.column_stack([totals, np.asarray(held, dtype=np.int64)])
+        rows, inverse = np.unique(rows, axis=0, return_inverse=True)
+        placed, distinct = np.ascontiguousarray(rows[:, 1:]), np.ascontiguousarray(rows[:, 0])
+    expected = np.empty(len(distinct))
+    expect(distinct, placed, sizes, np.asarray(held_sizes, dtype=np.int64), expected)
+    return np.asarray(expected[inverse.ravel()])
 
 
 def enough_draws(entries: int) -> int:
@@ -192,14 +194,14 @@ def _random_assignments(
     if constraints is not None and constraints.groups is not None:
         yield from _by_method(split, counts, constraints, "random", draws)
         return
-    rng = np.random.default_rng(0)
+    stream = Stream(0)
     locked = _locked(counts, constraints)
     sizes = np.array(_aims(split, constraints))
     rooms = sizes - np.bincount(locked[locked != FREE], minlength=len(sizes))
     filled = np.repeat(np.arange(len(sizes)), rooms)
     for _ in range(draws):
         assignment = locked.copy()
-        assignment[locked == FREE] = rng.permutation(filled)
+        assignment[locked == FREE] = stream.permutation(filled)
         yield assignment
 
 
@@ -215,7 +217,7 @@ def _by_method(
     subsets = Subsets(split.names, _aims(split, constraints))
     problem = build_problem(counts, subsets, objectives=objectives, constraints=constraints)
     for seed in range(n):
-        solution = resolve_method(method).solve(problem, Run(np.random.default_rng(seed)))
+        solution = resolve_method(method).solve(problem, Run(Stream.from_seed(seed)))
         yield problem.of_samples(solution.assignments[0])
 
 

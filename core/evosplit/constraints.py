@@ -303,7 +303,11 @@ def _binned(values: npt.NDArray[np.float64]) -> tuple[list[str], Ints]:
     """Sort numbers into bins of about equal frequency, named by their limits; NaN gets a category of its own."""
     known = ~np.isnan(values)
     finite = values[np.isfinite(values)]
-    inner = np.unique(np.quantile(finite, np.arange(1, BINS) / BINS)) if len(finite) else np.zeros(1)
+    inner = np.zeros(1)
+    if len(finite):
+        # The least value with so many at or below it: no interpolation, whose rounding depends on numpy's version.
+        ranks = -(-np.arange(1, BINS) * len(finite) // BINS) - 1
+        inner = np.unique(np.sort(finite)[ranks] + 0.0)  # + 0.0 makes 0 of -0, which a sort may leave on either side
     code = np.searchsorted(inner, values, side="left")
     limits = [f"{limit:.6g}" for limit in inner]
     names = [f"up to {limits[0]}"]

@@ -225,11 +225,14 @@ class LabelCounts:
         return find_pairs(sets.counts, sets.multiplicity)
 
 
-def find_pairs(rows: sp.csr_array, multiplicity: npt.NDArray[np.int64]) -> Pairs:
-    """Enumerate the label pairs of each row: memory grows with the pairs that occur, never with q squared."""
+def find_pairs(rows: sp.csr_array, multiplicity: npt.NDArray[np.int64], kept: int = 1024) -> Pairs:
+    """Enumerate the label pairs of each row: memory grows with the pairs that occur, never with q squared.
+
+    Of 1,024 pairs `kept` are taken, always the same ones.
+    """
     from evosplit import _kernels
 
-    indptr, codes = _kernels.pair_codes(rows.indptr, rows.indices, rows.shape[1])
+    indptr, codes = _kernels.pair_codes(rows.indptr, rows.indices, rows.shape[1], kept)
     unique, indices = _kernels.unique_codes(codes)
     q = max(rows.shape[1], 1)
     weights = np.repeat(multiplicity, np.diff(indptr))

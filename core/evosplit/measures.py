@@ -43,6 +43,7 @@ __all__ = [
     "measure",
     "odds_bound",
     "odds_deviation",
+    "ordered_sum",
     "subset_tables",
 ]
 
@@ -228,6 +229,19 @@ def odds_deviation(table: npt.NDArray[Any], subset_totals: npt.NDArray[Any]) -> 
     return terms
 
 
+def ordered_sum(values: Floats) -> Floats:
+    """Add up along the last axis from left to right, an order that numpy's sums do not promise.
+
+    Examples
+    --------
+    >>> float(ordered_sum(np.array([0.1, 0.2, 0.3]))) == (0.1 + 0.2) + 0.3
+    True
+    """
+    if values.shape[-1] == 0:
+        return np.zeros(values.shape[:-1])
+    return np.asarray(np.cumsum(values, axis=-1)[..., -1])
+
+
 def odds_bound(totals: npt.NDArray[Any], sizes: npt.NDArray[Any]) -> float:
     """Bound the mean of Eq. 1 (or 3) from below for labels (or pairs) of these totals in these subsets."""
     from evosplit import _kernels
@@ -235,7 +249,7 @@ def odds_bound(totals: npt.NDArray[Any], sizes: npt.NDArray[Any]) -> float:
     if not len(totals):
         return 0.0
     distinct, inverse = np.unique(totals, return_inverse=True)
-    bounds = _kernels.odds_floor(distinct.astype(np.int64), np.asarray(sizes, dtype=np.int64))
+    bounds = _kernels.odds_bound(distinct.astype(np.int64), np.asarray(sizes, dtype=np.int64))
     return float(bounds[inverse].mean() / len(sizes))
 
 

@@ -17,17 +17,22 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from evosplit.baselines import expected_deviation
 from evosplit.constraints import FREE, Constraints
 from evosplit.counts import LabelCounts, LabelSets, compact_csr, find_pairs
 from evosplit.errors import EvoSplitError
-from evosplit.measures import odds_deviation
+from evosplit.measures import ordered_sum
 from evosplit.ratios import Subsets
+from evosplit.rng import Stream
 from evosplit.triplets import triplet_features
 
 __all__ = ["Block", "SplitProblem", "build_problem", "default_objectives"]
 
 OBJECTIVES = ("images", "instances", "pairs", "triplets", "strata")
 MAX_PAIR_ENTRIES = 400_000_000
+NARROW = 64  # labels up to which their occurrences are spread too where none repeats, for LD' counts them otherwise
+DRAWS = 3  # random splits of which the mean is the reference, where the exact mean is not known
+PARTS = 1024  # in which a sample of the pairs is measured
 
 Ints = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
@@ -73,8 +78,8 @@ class SplitProblem:
     needs
         How many samples of each label every subset is to get where that is possible; 0 without `cover`.
     features
-        CSR (types x columns); the first `n_labels` columns count samples with each label. Where units are uneven, the
-        last one counts their samples.
+        CSR (types x columns); the first `n_labels` columns count samples with each label, the one behind the blocks
+        those without any. Where units are uneven, the last one counts their samples.
     blocks
         The columns of the objectives.
     weights
@@ -85,6 +90,10 @@ class SplitProblem:
         The unit of each sample, None if they are the same.
     locked
         The subset in which each unit stays, -1 for those that are free.
+    pairs_kept
+        How many of 1,024 label pairs have a column; the others are too many for the time that a search may take.
+    uncovered
+        How many labels are not asked for in every subset, because that would make all labels much more uneven.
     """
 
     counts: LabelCounts
@@ -99,6 +108,8 @@ class SplitProblem:
     type_sizes: Ints
     unit_of_sample: Ints | None
     locked: Ints
+    pairs_kept: int = PARTS
+    uncovered: int = 0
 
     @property
     def cover(self) -> bool:
@@ -124,6 +135,11 @@ class SplitProblem:
     def k(self) -> int:
         """Number of subsets."""
         return len(self.subsets)
+
+    @property
+    def empty_column(self) -> int:
+        """The column that counts the samples without any label."""
+        return int(self.features.shape[1]) - (2 if self.uneven else 1)
 
     @cached_property
     def sizes(self) -> Ints:
@@ -165,6 +181,12 @@ class SplitProblem:
             sums[:, at] = inside.sum(axis=1) if block.by_total else self.type_sizes
         return sums
 
+    @cached_property
+    def _spans(self) -> Ints:
+        """The blocks as the kernel takes them: start, stop, whether odds are taken against the block's total."""
+        spans = [(block.start, block.stop, block.by_total) for block in self.blocks]
+        return np.array(spans, dtype=np.int64).reshape(-1, 3)
+
     def type_table(self, assignment: npt.NDArray[Any]) -> Ints:
         """Count the units of each type in each subset (types x k)."""
         from evosplit import _kernels
@@ -183,29 +205,33 @@ class SplitProblem:
 
         Further axes in front are further splits.
         """
-        values = np.zeros((*column_table.shape[:-2], len(self.blocks)))
-        for at, block in enumerate(self.blocks):
-            table = column_table[..., block.start : block.stop, :]
-            totals = table.sum(axis=-2) if block.by_total else self.sizes if sizes is None else sizes
-            if table.size:
-                values[..., at] = np.average(
-                    odds_deviation(table, totals).mean(axis=-1), weights=self.weights[block.start : block.stop], axis=-1
-                )
-        return values
+        from evosplit._kernels.deviation import block_deviations
+
+        *further, n_columns, k = column_table.shape
+        tables = np.ascontiguousarray(column_table, dtype=np.int64).reshape(-1, n_columns, k)
+        held = np.broadcast_to(self.sizes if sizes is None else sizes, (*further, k)).reshape(-1, k)
+        values = np.empty((len(tables), len(self.blocks)))
+        room = np.empty(k, dtype=np.int64)
+        block_deviations(tables, self._spans, self.weights, np.array(held, dtype=np.int64), room, values)
+        return values.reshape(*further, len(self.blocks))
 
     def evaluate(self, column_table: Ints) -> Floats:
         """Return the objectives of a split, given the sums of its features (see `column_table`)."""
         sizes = column_table[..., -1, :] if self.uneven else self.sizes
-        return self._by_objective(self.evaluate_blocks(column_table, sizes))
+        return self.by_objective(self.evaluate_blocks(column_table, sizes))
 
-    def _by_objective(self, of_blocks: Floats) -> Floats:
-        names = np.array([block.name for block in self.blocks])
-        return np.stack([of_blocks[..., names == name].mean(axis=-1) for name in self.objectives], axis=-1)
+    def by_objective(self, of_blocks: Floats) -> Floats:
+        """Average the blocks of each objective; further axes in front are further splits."""
+        means = []
+        for name in self.objectives:
+            inside = [at for at, block in enumerate(self.blocks) if block.name == name]
+            means.append(ordered_sum(of_blocks[..., inside]) / len(inside))
+        return np.stack(means, axis=-1)
 
-    def draw(self, rng: np.random.Generator) -> Ints:
+    def draw(self, stream: Stream) -> Ints:
         """Deal the free units out at random; the sizes are exact if all units are of one sample, else about right."""
         assignment = self.locked.copy()
-        free = rng.permutation(np.flatnonzero(self.locked == FREE))
+        free = stream.permutation(np.flatnonzero(self.locked == FREE))
         sizes = self.unit_sizes[free]
         middle = np.cumsum(sizes) - (sizes + 1) // 2
         assignment[free] = np.searchsorted(np.cumsum(self.rooms), middle, side="right")
@@ -213,16 +239,33 @@ class SplitProblem:
 
     @cached_property
     def block_reference(self) -> Floats:
-        """What a random split scores on each block: the mean of three, drawn with a fixed seed."""
-        rng = np.random.default_rng(0)
-        tables = [self.column_table(self.type_table(self.draw(rng))) for _ in range(3)]
-        sizes = [table[-1] if self.uneven else self.sizes for table in tables]
-        return np.asarray(np.mean([self.evaluate_blocks(*drawn) for drawn in zip(tables, sizes, strict=True)], axis=0))
+        """What a random split scores on each block.
+
+        Where units are samples and odds are taken against them, the exact mean; else that of `DRAWS` with a fixed seed.
+        """
+        known = [not self.uneven and not block.by_total for block in self.blocks]
+        reference = np.zeros(len(self.blocks))
+        if not all(known):
+            stream = Stream(0)
+            for _ in range(DRAWS):
+                table = self.column_table(self.type_table(self.draw(stream)))
+                reference += self.evaluate_blocks(table, table[-1] if self.uneven else self.sizes)
+            reference /= DRAWS
+        placed: dict[str, Ints] = {}
+        held = self.column_table(self.locked_table) if self.locked_table.any() else None
+        for at in np.flatnonzero(known):
+            inside = slice(self.blocks[at].start, self.blocks[at].stop)
+            if held is not None:
+                placed = {"held": held[inside], "held_sizes": self.sizes - self.rooms}
+            terms = expected_deviation(self.column_totals[inside], self.sizes, **placed)
+            weights = self.weights[inside]
+            reference[at] = ordered_sum(terms * weights) / ordered_sum(weights) if len(terms) else 0.0
+        return reference
 
     @cached_property
     def random_reference(self) -> Floats:
         """What a random split scores on each objective."""
-        return self._by_objective(self.block_reference)
+        return self.by_objective(self.block_reference)
 
     def of_samples(self, assignment: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Turn the subset of each unit into that of each sample."""
@@ -239,10 +282,14 @@ def build_problem(
     subsets: Subsets,
     *,
     objectives: Sequence[str] | None = None,
-    cover: bool = True,
+    cover: bool | str = True,
     constraints: Constraints | None = None,
+    pair_entries: int | None = None,
 ) -> SplitProblem:
-    """Merge equal units into types and lay out the feature columns of the objectives."""
+    """Merge equal units into types and lay out the feature columns of the objectives.
+
+    Where the distinct samples have more than `pair_entries` label pairs, only a sample of the pairs is laid out.
+    """
     strata = constraints.strata if constraints is not None else ()
     wanted = _checked_objectives(objectives, counts, bool(strata))
     sets, rank = _canonical_sets(counts)
@@ -251,6 +298,7 @@ def build_problem(
 
     presence = sp.csr_array((np.ones_like(rows.data), rows.indices, rows.indptr), shape=rows.shape)
     parts, weights, blocks = [presence], [label_weights], []
+    pairs_kept = PARTS
 
     def lay(name: str, part: sp.csr_array, of_columns: Floats, by_total: bool = True) -> None:
         start = sum(other.shape[1] for other in parts)
@@ -261,12 +309,14 @@ def build_problem(
     for name in (name for name in OBJECTIVES if name in wanted):
         if name == "images":
             blocks.append(Block(name, 0, counts.n_labels, by_total=False))
+            if "instances" not in wanted and 1 < counts.n_labels <= NARROW:  # a companion, no objective
+                lay("instances", presence, label_weights)
         elif name == "instances" and not counts.has_repeats and "images" not in wanted:
             blocks.append(Block(name, 0, counts.n_labels, by_total=True))
         elif name == "instances":
             lay(name, rows, label_weights)
         elif name == "pairs":
-            pairs, first, second = _pair_features(rows, multiplicity)
+            pairs, first, second, pairs_kept = _pair_features(rows, multiplicity, pair_entries)
             # LPD is about samples (Eq. 3); but beside LD' alone it takes the form of the paper's tables.
             by_total = "instances" in wanted and "images" not in wanted
             lay(name, pairs, np.maximum(label_weights[first], label_weights[second]), by_total)
@@ -276,6 +326,9 @@ def build_problem(
         else:
             for part in strata_rows:
                 lay(name, part, np.ones(part.shape[1]))
+    empty = (np.diff(rows.indptr) == 0).astype(np.int32)
+    parts.append(sp.csr_array(empty[:, None]))
+    weights.append(np.ones(1))
     unit_of_sample = None
     locked = np.full(counts.n_samples, FREE, dtype=np.int64) if constraints is None else constraints.locked
     type_of_unit, copies, type_sizes = type_of_sample, multiplicity, np.ones(len(multiplicity), dtype=np.int64)
@@ -284,7 +337,7 @@ def build_problem(
         n_units = len(constraints.groups)
         parts.append(sp.csr_array(np.ones((len(multiplicity), 1), dtype=np.int32)))
         weights.append(np.ones(1))
-    features = parts[0] if len(parts) == 1 else sp.hstack(parts, format="csr")
+    features = sp.csr_array(sp.hstack(parts, format="csr"))
     if unit_of_sample is not None:
         features, type_of_unit, copies = _merge_into_units(features, type_of_sample, unit_of_sample, n_units)
         type_sizes = features[:, [-1]].toarray().ravel().astype(np.int64)
@@ -292,13 +345,19 @@ def build_problem(
         of_unit[unit_of_sample] = locked
         locked = of_unit
     features.sort_indices()
+    needs, uncovered = np.zeros(counts.n_labels, dtype=np.int64), 0
+    if cover:
+        least = 1 if constraints is None else constraints.min_per_label
+        needs = _needs(counts, rank, subsets.sizes, least)
+        if cover != "all" and least == 1:  # who asks for a minimum insists on it
+            too_dear = _too_dear(counts.image_totals[np.argsort(rank)], needs, subsets.sizes)
+            needs[too_dear], uncovered = 0, len(too_dear)
     return SplitProblem(
         counts=counts,
         subsets=subsets,
         objectives=wanted,
-        needs=_needs(counts, rank, subsets.sizes, 1 if constraints is None else constraints.min_per_label)
-        if cover
-        else np.zeros(counts.n_labels, dtype=np.int64),
+        needs=needs,
+        uncovered=uncovered,
         features=compact_csr(features),
         blocks=tuple(blocks),
         weights=np.concatenate(weights),
@@ -307,6 +366,7 @@ def build_problem(
         type_sizes=type_sizes,
         unit_of_sample=unit_of_sample,
         locked=locked,
+        pairs_kept=pairs_kept,
     )
 
 
@@ -367,6 +427,35 @@ def _needs(counts: LabelCounts, rank: Ints, sizes: Sequence[int], least: int) ->
     return needs
 
 
+def _too_dear(totals: Ints, needs: Ints, sizes: Sequence[int]) -> Ints:
+    """Return the labels whose cover would cost too much, the most frequent ones being covered first.
+
+    A subset whose share of a label is less than half a sample is better off without it, as far as LD goes. What it
+    costs to give it the label all the same may add up, over labels and subsets, to the lower bound of LD: so cover at
+    most doubles what labels deviate by.
+    """
+    from evosplit import _kernels
+
+    size, m = np.asarray(sizes, dtype=np.int64), int(sum(sizes))
+    odds = totals / np.maximum(m - totals, 1)
+    costs = np.zeros(len(totals))
+    for j in range(len(size)):
+        below = totals * size[j] // m
+
+        def away(x: Ints, s: int = int(size[j])) -> Floats:
+            return np.asarray(np.abs(x / np.maximum(s - x, 1) - odds))
+
+        free = np.minimum(away(below), away(below + 1))
+        costs += np.minimum(away(np.maximum(below, needs)), away(np.maximum(below + 1, needs))) - free
+    costs[(totals < len(size)) | (totals == m)] = 0.0  # too few for all subsets: wherever they are, some lack them
+    if not costs.any():
+        return np.zeros(0, dtype=np.int64)
+    distinct, inverse = np.unique(totals, return_inverse=True)
+    affordable = float(ordered_sum(_kernels.odds_bound(distinct, size)[inverse]))
+    frequent = np.argsort(-totals, kind="stable")
+    return np.asarray(frequent[np.cumsum(costs[frequent]) > affordable + 1e-12])
+
+
 def _checked_objectives(objectives: Sequence[str] | None, counts: LabelCounts, has_strata: bool) -> tuple[str, ...]:
     further = ("strata",) if has_strata else ()
     if objectives is None:
@@ -402,16 +491,19 @@ def _canonical_sets(counts: LabelCounts) -> tuple[LabelSets, Ints]:
     return LabelSets(renamed, sets.set_of_sample, sets.multiplicity), rank
 
 
-def _pair_features(rows: sp.csr_array, multiplicity: Ints) -> tuple[sp.csr_array, Ints, Ints]:
-    """Lay out the label pairs of each type, and tell the two labels of each column."""
+def _pair_features(
+    rows: sp.csr_array, multiplicity: Ints, most_entries: int | None
+) -> tuple[sp.csr_array, Ints, Ints, int]:
+    """Lay out the label pairs of each type: (features, the labels of each column, how many of 1,024 pairs are kept)."""
     lengths = np.diff(rows.indptr).astype(np.int64)
     entries = int((lengths * (lengths - 1) // 2).sum())
-    if entries > MAX_PAIR_ENTRIES:
+    kept = PARTS if most_entries is None else max(1, min(PARTS, PARTS * most_entries // max(entries, 1)))
+    if entries * kept // PARTS > MAX_PAIR_ENTRIES:
         raise EvoSplitError(
             f"the distinct label sets hold {entries:,} label pairs, more than {MAX_PAIR_ENTRIES:,} fit in memory; "
             "split with objectives=('images', 'instances'), or drop the most frequent labels"
         )
-    pairs = find_pairs(rows, multiplicity)
+    pairs = find_pairs(rows, multiplicity, kept)
     # Frequent pairs side by side, so that what a search looks at most often stays in the cache.
     order = np.argsort(-pairs.totals, kind="stable")
     column = np.empty(len(pairs), dtype=np.int32)
@@ -419,4 +511,4 @@ def _pair_features(rows: sp.csr_array, multiplicity: Ints) -> tuple[sp.csr_array
     ones = np.ones(len(pairs.indices), dtype=np.int32)
     features = sp.csr_array((ones, column[pairs.indices], pairs.indptr), shape=(rows.shape[0], len(pairs)))
     features.sort_indices()
-    return features, pairs.first[order], pairs.second[order]
+    return features, pairs.first[order], pairs.second[order], kept

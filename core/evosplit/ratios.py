@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -80,7 +81,7 @@ def resolve_subsets(
             raise EvoSplitError(f"the ratio of {name!r} is {value}; ratios and sizes must be positive")
     if len(values) > n_samples:
         raise EvoSplitError(f"{len(values)} subsets for {n_samples} samples; each subset needs at least one sample")
-    total = sum(values)
+    total = math.fsum(values)  # exact; how the built-in sum rounds depends on the version of Python
     if all(value == int(value) for value in values):
         sizes = tuple(int(value) for value in values)
         if sum(sizes) == n_samples:
@@ -95,9 +96,7 @@ def resolve_subsets(
             f"the ratios {tuple(float(value) for value in values)} sum to {total:.6g}, not to 1; "
             "correct them, or give whole numbers as proportions (8, 1, 1) or exact sizes"
         )
-    sizes = tuple(
-        int(size) for size in largest_remainder(np.asarray(values, dtype=np.float64) / float(total), n_samples)
-    )
+    sizes = tuple(int(size) for size in largest_remainder(np.asarray(values, dtype=np.float64) / total, n_samples))
     for name, value, size in zip(names, values, sizes, strict=True):
         if size == 0:
             raise EvoSplitError(
@@ -131,7 +130,7 @@ def largest_remainder(shares: npt.NDArray[np.float64], total: int) -> npt.NDArra
     [3, 2, 2]
     """
     # Rounding to 9 digits first: 0.1 * 30 is 3.0000000000000004, and must count as 3 with no remainder.
-    exact = np.round(shares * total, 9)
+    exact = np.rint(shares * total * 1e9) / 1e9
     sizes = np.floor(exact).astype(np.int64)
     by_remainder = np.argsort(-(exact - sizes), kind="stable")
     sizes[by_remainder[: total - int(sizes.sum())]] += 1

@@ -18,7 +18,7 @@ from evosplit._version import __version__
 from evosplit.counts import LabelCounts
 from evosplit.errors import EvoSplitError
 from evosplit.manifest import FORMAT, VERSION, check_manifest, difference_of_ids, ids_hash
-from evosplit.measures import Measures, SubsetTables, measures_of, subset_tables
+from evosplit.measures import Measures, SubsetTables, measures_of, ordered_sum, subset_tables
 
 if TYPE_CHECKING:
     from evosplit.constraints import Constraints
@@ -93,9 +93,9 @@ def pick_from(front: ParetoFront, rule: str | int) -> int:
     if rule == "balanced":
         kinds = [_KINDS[name] for name in front.objective_names]
         shares = [_IMPORTANCE[kind] / kinds.count(kind) for kind in kinds]
-        return int(np.argmin(scaled @ np.array(shares)))
+        return int(np.argmin(ordered_sum(scaled * shares)))
     if rule == "origin":
-        return int(np.argmin(np.linalg.norm(front.objectives, axis=1)))
+        return int(np.argmin(ordered_sum(front.objectives * front.objectives)))
     if rule in ("ld", "lpd"):
         wanted = _LABEL_OBJECTIVES if rule == "ld" else ("pairs",)
         columns = [i for i, name in enumerate(front.objective_names) if name in wanted]
@@ -105,8 +105,8 @@ def pick_from(front: ParetoFront, rule: str | int) -> int:
                 f"but the objectives are {', '.join(map(repr, front.objective_names))}"
             )
         # Equal in what was asked for: the better one in the rest.
-        first, second = np.log(scaled[:, columns] + NEGLIGIBLE).sum(axis=1), scaled.sum(axis=1)
-        return int(np.lexsort((second, first))[0])
+        first = np.cumprod(scaled[:, columns] + NEGLIGIBLE, axis=1)[:, -1]
+        return int(np.lexsort((ordered_sum(scaled), first))[0])
     raise EvoSplitError(
         f"pick={rule!r} is no rule; choose one of {', '.join(map(repr, PICK_RULES))} or an index into the front"
     )

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from evosplit.rng import Stream
+
 __all__ = ["excess", "fit_sizes", "least_excess", "mend_sizes", "pack", "packings"]
 
 Ints = npt.NDArray[Any]
@@ -64,13 +66,13 @@ def least_excess(unit_sizes: Ints, rooms: Ints) -> int:
     return max(2 * over, over + below + above)
 
 
-def mend_sizes(unit_sizes: Ints, assignment: Ints, movable: Ints, targets: Ints, rng: np.random.Generator) -> Ints:
+def mend_sizes(unit_sizes: Ints, assignment: Ints, movable: Ints, targets: Ints, stream: Stream) -> Ints:
     """Move and exchange units, each time what helps most, until no such step brings the sizes nearer to the targets.
 
     Examples
     --------
     >>> sizes = np.array([4, 1, 1, 2])
-    >>> mended = mend_sizes(sizes, np.zeros(4, int), np.ones(4, bool), np.array([4, 4]), np.random.default_rng(0))
+    >>> mended = mend_sizes(sizes, np.zeros(4, int), np.ones(4, bool), np.array([4, 4]), Stream(0))
     >>> np.bincount(mended, weights=sizes).tolist()
     [4.0, 4.0]
     """
@@ -91,11 +93,11 @@ def mend_sizes(unit_sizes: Ints, assignment: Ints, movable: Ints, targets: Ints,
         if move is None:
             return assignment
         a, b, out, back = move
-        chosen = [
-            (rng.choice(np.flatnonzero(movable & (assignment == source) & (unit_sizes == size))), target)
-            for source, target, size in ((a, b, out), (b, a, back))
-            if size
-        ]
+        chosen = []
+        for source, target, size in ((a, b, out), (b, a, back)):
+            if size:
+                alike = np.flatnonzero(movable & (assignment == source) & (unit_sizes == size))
+                chosen.append((alike[stream.below(len(alike))], target))
         for unit, target in chosen:
             assignment[unit] = target
         loads[a] += back - out
@@ -252,17 +254,17 @@ def _among(values: Ints, ascending: Ints) -> npt.NDArray[np.bool_]:
     return np.asarray(ascending[at] == values)
 
 
-def fit_sizes(unit_sizes: Ints, assignment: Ints, movable: Ints, targets: Ints, rng: np.random.Generator) -> Ints:
+def fit_sizes(unit_sizes: Ints, assignment: Ints, movable: Ints, targets: Ints, stream: Stream) -> Ints:
     """Bring the sizes as near to the targets as the units allow; where `pack` gives up, as near as `mend_sizes` comes.
 
     Examples
     --------
     >>> sizes = np.array([4, 3, 2])
-    >>> fitted = fit_sizes(sizes, np.array([0, 1, 1]), np.ones(3, bool), np.array([6, 3]), np.random.default_rng(0))
+    >>> fitted = fit_sizes(sizes, np.array([0, 1, 1]), np.ones(3, bool), np.array([6, 3]), Stream(0))
     >>> np.bincount(fitted, weights=sizes).tolist()
     [6.0, 3.0]
     """
-    fitted = mend_sizes(unit_sizes, assignment, movable, targets, rng)
+    fitted = mend_sizes(unit_sizes, assignment, movable, targets, stream)
     miss = excess(unit_sizes, fitted, targets)
     held = np.bincount(assignment[~movable], weights=unit_sizes[~movable], minlength=len(targets)).astype(np.int64)
     if miss > least_excess(unit_sizes[movable], targets - held):

@@ -9,21 +9,21 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from evosplit._version import ENGINE_VERSION
 from evosplit.constraints import FREE, Constraints, GroupIndex, resolve_constraints, sizes_around_locks
 from evosplit.counts import LabelCounts, as_label_counts
 from evosplit.errors import EvoSplitError, checked_keywords, warn
 from evosplit.methods import resolve_method
 from evosplit.methods.base import EFFORTS, Method, OnProgress, Run
-from evosplit.problem import SplitProblem, build_problem
+from evosplit.problem import PARTS, SplitProblem, build_problem
 from evosplit.ratios import Subsets, fold_subsets, resolve_subsets
 from evosplit.result import PICK_RULES, ParetoFront, Split, non_dominated, pick_from
+from evosplit.rng import Seed, Stream
 from evosplit.sizing import excess, fit_sizes, least_excess, pack
 
 __all__ = ["kfold", "split"]
 
 LARGE_GROUPS = 5  # groups that fit into one subset only and are named, at most
-
-Seed = int | np.random.Generator | None
 
 
 @checked_keywords()
@@ -33,7 +33,7 @@ def split(
     *,
     method: str | Method = "evosplit",
     objectives: Sequence[str] | None = None,
-    cover: bool = True,
+    cover: bool | str = True,
     groups: Iterable[Any] | None = None,
     locked: Mapping[str, Iterable[Any]] | Sequence[str | None] | None = None,
     strata: Mapping[str, Any] | None = None,
@@ -64,7 +64,9 @@ def split(
         paper's tables report), "triplets" and "strata". By default images and pairs, instances if labels repeat, and
         strata if there are any; the paper's methods take instances and pairs.
     cover
-        Give every subset at least one sample of every label that has enough samples.
+        Give every subset at least one sample of every label that has enough samples. Where that would make labels
+        more than twice as uneven as they need to be (many rare labels and a small subset), the most frequent ones are
+        covered and a note tells how many are not; "all" insists on all of them.
     groups
         One value per sample; samples with equal values stay together (None: a sample on its own). The sizes then come
         as close to those asked for as the groups allow.
@@ -88,7 +90,8 @@ def split(
     n_jobs
         Threads to use; -1 for all cores. The result does not depend on it.
     seed
-        An integer, a numpy Generator, or None for a different split each time.
+        An integer, a numpy Generator (drawn from), or None for a different split each time. An integer fixes the split,
+        on every machine; that of the paper's methods for the same versions of numpy and pymoo.
     on_progress
         Called with the fraction done (0 ... 1) and a message; returning False stops with the best so far.
 
@@ -127,7 +130,7 @@ def kfold(
     *,
     method: str | Method = "evosplit",
     objectives: Sequence[str] | None = None,
-    cover: bool = True,
+    cover: bool | str = True,
     groups: Iterable[Any] | None = None,
     locked: Mapping[str, Iterable[Any]] | Sequence[str | None] | None = None,
     strata: Mapping[str, Any] | None = None,
@@ -188,7 +191,7 @@ def _solve(
     *,
     method: str | Method,
     objectives: Sequence[str] | None,
-    cover: bool,
+    cover: bool | str,
     groups: Iterable[Any] | None,
     locked: Mapping[str, Iterable[Any]] | Sequence[str | None] | None,
     strata: Mapping[str, Any] | None,
@@ -202,12 +205,12 @@ def _solve(
     on_progress: OnProgress | None,
 ) -> Split:
     solver = resolve_method(method)
-    _check_options(pick, effort, time_limit, n_jobs, seed)
+    _check_options(cover, pick, effort, time_limit, n_jobs, seed)
     if not cover and min_per_label != 1:
         raise EvoSplitError(
             f"min_per_label={min_per_label!r} and cover=False exclude each other; leave out one of them"
         )
-    run = Run(np.random.default_rng(seed), effort, n_jobs, time_limit, on_progress)
+    run = Run(Stream.from_seed(seed), effort, n_jobs, time_limit, on_progress)
     if objectives is None:
         objectives = getattr(solver, "default_objectives", None)
     constraints = resolve_constraints(
@@ -235,8 +238,17 @@ def _solve(
     from evosplit import _kernels
 
     with _kernels.when_compiling(lambda: run.report(0.0, "compiling, once after installation")):
-        problem = build_problem(counts, aims, objectives=objectives, cover=cover, constraints=constraints)
+        limit = getattr(solver, "pair_entries", None)
+        problem = build_problem(
+            counts,
+            aims,
+            objectives=objectives,
+            cover=cover,
+            constraints=constraints,
+            pair_entries=None if limit is None else limit(counts.n_samples),
+        )
         solution = solver.solve(problem, run)
+    notes = (*notes, *_limits(problem))
     if run.stopped is not None:
         notes = (*notes, run.stopped)
     front = _front(problem, solution.assignments)
@@ -250,6 +262,7 @@ def _solve(
         "pick": int(pick) if isinstance(pick, (int, np.integer)) else pick,
         "effort": effort,
         "seed": int(seed) if isinstance(seed, (int, np.integer)) else None,
+        "engine": ENGINE_VERSION,
     }
     return Split(
         names=subsets.names,
@@ -265,6 +278,24 @@ def _solve(
         constraints=constraints,
         best_ed=best_ed,
     )
+
+
+def _limits(problem: SplitProblem) -> tuple[str, ...]:
+    """Say what was left out because it would take too long, or ruin the rest."""
+    notes = []
+    if problem.uncovered:
+        some = "1 rare label is" if problem.uncovered == 1 else f"{problem.uncovered:,} rare labels are"
+        notes.append(
+            f"{some} not forced into every subset: with all of them, labels would be more than twice as uneven "
+            "(cover='all' insists)."
+        )
+    if problem.pairs_kept < PARTS:
+        width = next(block.width for block in problem.blocks if block.name == "pairs")
+        notes.append(
+            f"the samples have too many label pairs to search all of them in reasonable time; "
+            f"a random part was searched, {width:,} pairs."
+        )
+    return tuple(notes)
 
 
 def _check_respect(method: str | Method, solver: Method, constraints: Constraints | None) -> None:
@@ -320,7 +351,7 @@ def _as_groups_allow(
     held = np.bincount(locked[~free], weights=groups.sizes[~free], minlength=len(asked)).astype(np.int64)
     rooms, wanted = np.array(asked) - held, np.array(aims) - held
     everywhere = np.full(len(sizes), int(np.argmax(wanted)))
-    placed = fit_sizes(sizes, everywhere, np.ones(len(sizes), dtype=bool), wanted, np.random.default_rng(0))
+    placed = fit_sizes(sizes, everywhere, np.ones(len(sizes), dtype=bool), wanted, Stream(0))
     better, _ = pack(sizes, rooms, excess(sizes, placed, rooms) + 1, wanted)
     loads = np.bincount(placed if better is None else better, weights=sizes, minlength=len(asked))
     return tuple((held + loads.astype(np.int64)).tolist())
@@ -364,12 +395,16 @@ def _best_ed(problem: SplitProblem, subsets: Subsets, assignment: npt.NDArray[An
     return min(least, found) / len(subsets)
 
 
-def _check_options(pick: str | int, effort: str, time_limit: float | None, n_jobs: int, seed: Seed) -> None:
+def _check_options(
+    cover: bool | str, pick: str | int, effort: str, time_limit: float | None, n_jobs: int, seed: Seed
+) -> None:
     if not isinstance(pick, (int, np.integer)) and pick not in PICK_RULES:
         rules = ", ".join(map(repr, PICK_RULES))
         raise EvoSplitError(f"pick={pick!r} is no rule; choose one of {rules} or an index into the front")
     if effort not in EFFORTS:
         raise EvoSplitError(f"effort={effort!r} is unknown; choose from {', '.join(EFFORTS)}")
+    if not isinstance(cover, bool) and cover != "all":
+        raise EvoSplitError(f"cover={cover!r} is no choice; pass True, False or 'all'")
     if time_limit is not None and not time_limit > 0:
         raise EvoSplitError(f"time_limit={time_limit!r} is no time; give positive seconds, or leave it out")
     if not isinstance(n_jobs, (int, np.integer)) or n_jobs == 0 or n_jobs < -1:

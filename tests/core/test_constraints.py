@@ -201,9 +201,17 @@ def test_categories():
 def test_quantile_bins():
     """More than ten different numbers fall into five bins of about equal frequency, named by their limits."""
     names, of_sample = stratum_of([float(i) for i in range(100)])
-    assert names == ["up to 19.8", "19.8 to 39.6", "39.6 to 59.4", "59.4 to 79.2", "over 79.2"]
+    assert names == ["up to 19", "19 to 39", "39 to 59", "59 to 79", "over 79"]
     assert [of_sample.count(name) for name in names] == [20] * 5
-    assert of_sample[19:21] == ["up to 19.8", "19.8 to 39.6"]
+    assert of_sample[19:21] == ["up to 19", "19 to 39"]
+
+
+def test_bins_do_not_tell_zeros_apart():
+    """0 and -0 are one number, whichever comes first: a limit there prints alike."""
+    for zeros in ([0.0, -0.0], [-0.0, 0.0]):
+        names, of_sample = stratum_of([*zeros * 3, *(float(i) for i in range(1, 25))])
+        assert names[0] == "up to 0"
+        assert of_sample[:6] == ["up to 0"] * 6
 
 
 def test_bins_of_lopsided_numbers():

@@ -19,6 +19,7 @@ from evosplit.methods.ea import EvolutionaryAlgorithm, _Pool
 from evosplit.methods.operators import Genetics
 from evosplit.problem import build_problem
 from evosplit.ratios import fold_subsets, resolve_subsets
+from evosplit.rng import Stream
 
 OBJECTIVES = ("images", "instances", "pairs")
 TINY = np.array([[1, 0, 0], [1, 1, 0], [2, 0, 1], [1, 1, 1], [0, 1, 0], [1, 0, 3], [0, 0, 1], [1, 1, 0], [0, 1, 1]])
@@ -197,7 +198,7 @@ def test_run_ends_when_patience_does():
 def run_of(counts, method, *, seed=0, **options):
     """Solve a problem directly; return the fitness of what was found."""
     problem = build_problem(LabelCounts(counts), fold_subsets(5, len(counts)), objectives=("instances",))
-    run = Run(np.random.default_rng(seed), **options)
+    run = Run(Stream(seed), **options)
     genes = method.solve(problem, run).assignments[0]
     return float(problem.evaluate(problem.column_table(problem.type_table(genes)))[0]), run
 

@@ -12,12 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import count_matrices, problems, sizes_for, splits
 
-from evosplit import _kernels, split
-from evosplit._kernels import exchange, stratification
+from evosplit import _kernels
+from evosplit._kernels import deviation, rng, stratification
 from evosplit._kernels import population as kernels
-from evosplit._kernels._jit import jit, jit_sums
+from evosplit._kernels._jit import jit
 from evosplit._kernels.triplets import triplet_codes
-from evosplit.methods import memetic
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -39,12 +38,11 @@ def seeded(seed=1):
     return np.array([seed], dtype=np.uint64)
 
 
-@pytest.mark.parametrize("compiled", [jit, jit_sums])
-def test_kernels_do_without_a_cache(compiled):
+def test_kernels_do_without_a_cache():
     """Where compiled code cannot be kept, as of a function without a file, it is compiled all the same."""
     space = {}
     exec("def plus_one(number): return number + 1", space)
-    assert compiled(space["plus_one"])(1) == 2
+    assert jit(space["plus_one"])(1) == 2
 
 
 # --- counting
@@ -64,16 +62,28 @@ def test_distinct_rows_compares_content():
     assert number.tolist() == [0, 1, 2, 3, 0, 3]
 
 
-@given(count_matrices())
-def test_pair_codes(dense):
-    """Each row lists the codes of its pairs, in order."""
+@given(count_matrices(), st.integers(1, 1024))
+def test_pair_codes(dense, kept):
+    """Each row lists the codes of its pairs, in order; of a part, a pair is listed by all rows that have it or none."""
     indptr, indices, _ = csr(dense)
     q = dense.shape[1]
-    pointers, codes = _kernels.pair_codes(indptr, indices, q)
+    whole, part = (_kernels.pair_codes(indptr, indices, q, parts) for parts in (1024, kept))
+    chosen = set(part[1].tolist())
     for row, counts in enumerate(dense.tolist()):
         present = [label for label, count in enumerate(counts) if count]
         expected = [i * q + j for i, j in itertools.combinations(present, 2)]
-        assert codes[pointers[row] : pointers[row + 1]].tolist() == expected
+        listed, some = (codes[pointers[row] : pointers[row + 1]].tolist() for pointers, codes in (whole, part))
+        assert listed == expected
+        assert some == [code for code in expected if code in chosen]
+
+
+def test_a_part_of_the_pairs_is_about_as_large_as_asked_for():
+    """Of 4,950 pairs a quarter is listed, or a half, and the half has all of the quarter."""
+    indptr, indices, _ = csr(np.ones((1, 100), dtype=int))
+    quarter, half = (set(_kernels.pair_codes(indptr, indices, 100, kept)[1].tolist()) for kept in (256, 512))
+    assert quarter < half
+    assert len(quarter) == pytest.approx(4950 / 4, rel=0.1)
+    assert len(half) == pytest.approx(4950 / 2, rel=0.1)
 
 
 @given(st.lists(st.integers(0, 10**12), max_size=60))
@@ -147,13 +157,34 @@ def test_column_hashes(dense, random):
 
 
 @given(st.integers(2, 30).flatmap(sizes_for), st.data())
-def test_odds_floor(sizes, data):
+def test_odds_bound(sizes, data):
     """The bound never exceeds the best of all ways to spread a total, and is not far below."""
     totals = data.draw(st.lists(st.integers(0, sum(sizes)), min_size=1, max_size=5))
-    bounds = _kernels.odds_floor(np.array(totals), np.array(sizes))
+    bounds = _kernels.odds_bound(np.array(totals), np.array(sizes))
     for total, bound in zip(totals, bounds, strict=True):
         best = naive.best_odds(total, sizes)
         assert 0.5 * best <= bound <= best + 1e-9
+
+
+@given(splits(min_labels=1, max_subsets=3), st.data())
+def test_block_deviations(drawn, data):
+    """Each block of each split has the weighted mean of its columns, by samples or by its own totals."""
+    dense, assignment, k = drawn
+    q = dense.shape[1]
+    cut = data.draw(st.integers(0, q))
+    spans = np.array([(0, cut, 0), (cut, q, 1), (0, q, 0), (q, q, 1)])
+    weights = np.array(data.draw(st.lists(st.floats(0.1, 9), min_size=q, max_size=q)))
+    drawn_splits = [assignment, assignment[::-1]]
+    tables = np.array([naive.subset_tables(dense, list(a), k)[2] for a in drawn_splits]).reshape(2, q, k)
+    sizes = np.array([np.bincount(a, minlength=k) for a in drawn_splits]) + int(dense.sum())
+    values = np.full((2, len(spans)), np.nan)
+    deviation.block_deviations(tables, spans, weights, sizes, np.empty(k, dtype=np.int64), values)
+    for table, held, found in zip(tables, sizes, values, strict=True):
+        for (start, stop, by_total), value in zip(spans, found, strict=True):
+            inside = table[start:stop]
+            totals = inside.sum(axis=0) if by_total else held
+            expected = naive.weighted_distribution(inside.tolist(), totals.tolist(), weights[start:stop])
+            assert value == pytest.approx(expected, rel=1e-12, abs=1e-12)
 
 
 # --- iterative stratification
@@ -270,31 +301,32 @@ def test_fill_sizes(copies, data):
     assert copies_left.sum() == 0
 
 
-def repair_cost(counts, totals, prices, penalties, sizes):
-    """Cost of a split as `unit_change` sees it, from scratch."""
+def repair_cost(counts, totals, prices, n_labels, sizes):
+    """Tell what a split is worth as `unit_change` sees it, from scratch: labels missing, cost."""
     shares = np.array(sizes) / sum(sizes)
     away = np.abs(counts - totals[:, None] * shares) / shares
-    return (prices[:, None] * away).sum() + (penalties[:, None] * (counts == 0)).sum()
+    return (counts[:n_labels] == 0).sum(), (prices[:, None] * away).sum()
 
 
 @given(splits(min_labels=1, max_subsets=3), st.data())
 def test_unit_change(drawn, data):
-    """The change is the difference of the costs before and after."""
+    """The changes are the differences of missing labels and of costs, before and after."""
     dense, assignment, k = drawn
     sizes = np.full(k, len(dense))
     indptr, indices, gains = csr(dense)
     unit, totals = data.draw(st.integers(0, len(dense) - 1)), dense.sum(axis=0)
     prices = np.arange(1.0, dense.shape[1] + 1)
-    penalties = prices[::-1].copy()
+    n_labels = data.draw(st.integers(0, dense.shape[1]))
     counts = np.zeros((dense.shape[1], k), dtype=np.int64)
     for sample, j in enumerate(assignment):
         counts[:, j] += dense[sample]
     after, j = counts.copy(), assignment[unit]
     after[:, j] -= dense[unit]
     row = slice(indptr[unit], indptr[unit + 1])
-    found = stratification.unit_change(indices[row], gains[row], -1.0, counts, totals, prices, penalties, 1 / k, j)
-    costs = [repair_cost(table, totals, prices, penalties, sizes) for table in (counts, after)]
-    assert found == pytest.approx(costs[1] - costs[0])
+    found = stratification.unit_change(indices[row], gains[row], -1.0, counts, totals, prices, n_labels, 1 / k, j)
+    worth = [repair_cost(table, totals, prices, n_labels, sizes) for table in (counts, after)]
+    assert found[0] == worth[1][0] - worth[0][0]
+    assert found[1] == pytest.approx(worth[1][1] - worth[0][1])
 
 
 @pytest.mark.parametrize("candidates", [1, 3, 100])
@@ -315,7 +347,7 @@ def test_repair_sizes(candidates, problem, seed):
         counts[:, j] += dense[sample]
     ones = np.ones(dense.shape[1])
     moves = stratification.repair_sizes(
-        *csr(dense), np.arange(len(dense)), dense.sum(axis=0), ones, ones, np.array(sizes), movable,
+        *csr(dense), np.arange(len(dense)), dense.sum(axis=0), ones, len(ones), np.array(sizes), movable,
         assignment, counts, candidates, seeded(),
     )  # fmt: skip
     assert np.bincount(assignment, minlength=k).tolist() == sizes
@@ -332,11 +364,23 @@ def test_repair_moves_the_cheapest(locked, moved):
     counts = np.array([[2, 2], [2, 2]])
     movable = ~np.isin(np.arange(6), locked)
     moves = stratification.repair_sizes(
-        *csr(dense), np.arange(6), np.array([4, 4]), np.ones(2), np.ones(2), np.array([3, 3]), movable,
+        *csr(dense), np.arange(6), np.array([4, 4]), np.ones(2), 2, np.array([3, 3]), movable,
         assignment, counts, 10, seeded(),
     )  # fmt: skip
     assert moves == 1
     assert np.flatnonzero(assignment != [0, 0, 0, 0, 1, 1]).tolist() == [moved]
+
+
+@pytest.mark.parametrize(("n_labels", "moved"), [(2, [1]), (0, [0])])
+def test_repair_keeps_labels_whatever_it_costs(n_labels, moved):
+    """The last sample of a label stays while another may go, however dear that is; columns that are no labels go."""
+    dense = np.array([[1, 0], [0, 1], [0, 1], [1, 2]])
+    assignment = np.array([0, 0, 0, 1], dtype=np.int32)
+    stratification.repair_sizes(
+        *csr(dense), np.arange(4), np.array([2, 4]), np.array([1e-9, 1e9]), n_labels, np.array([2, 2]),
+        np.ones(4, dtype=bool), assignment, np.array([[1, 1], [2, 2]]), 10, seeded(),
+    )  # fmt: skip
+    assert np.flatnonzero(assignment != [0, 0, 0, 1]).tolist() == moved
 
 
 @given(problem=problems(min_labels=1), data=st.data())
@@ -366,7 +410,7 @@ def test_deal_uneven(problem, data):
     assert (room == left).all()
 
 
-# --- the search
+# --- chance
 
 
 def test_random_bits_are_xorshift():
@@ -376,7 +420,7 @@ def test_random_bits_are_xorshift():
         expected ^= expected >> 12
         expected ^= (expected << 25) & (2**64 - 1)
         expected ^= expected >> 27
-        assert int(exchange.random_bits(state)) == expected * 2685821657736338717 % 2**64
+        assert int(rng.random_bits(state)) == expected * 2685821657736338717 % 2**64
         assert int(state[0]) == expected
 
 
@@ -384,59 +428,33 @@ def test_random_bits_are_xorshift():
 def test_random_below(bound):
     """Draws lie below the bound and spread evenly."""
     state = seeded(12345)
-    draws = np.array([exchange.random_below(state, bound) for _ in range(4000)])
+    draws = np.array([rng.random_below(state, bound) for _ in range(4000)])
     assert draws.min() >= 0
     assert draws.max() < bound
     assert abs(draws.mean() - (bound - 1) / 2) <= 0.05 * bound
 
 
-def test_uphill():
-    """The accepted loss is exponential: never negative, its mean the temperature, 0 without heat."""
-    state = seeded(99)
-    draws = np.array([exchange.uphill(state, 2.0) for _ in range(4000)])
-    assert draws.min() >= 0
-    assert draws.mean() == pytest.approx(2.0, rel=0.1)
-    assert exchange.uphill(state, 0.0) == 0
+@given(st.lists(st.integers(0, 9), max_size=20), st.integers(1, 2**64 - 1))
+def test_shuffle(values, seed):
+    """The same values are there, in the order that drawing one after the other from the end gives."""
+    shuffled, expected, state = np.array(values, dtype=np.int64), list(values), seeded(seed)
+    rng.shuffle(shuffled, seeded(seed))
+    for i in range(len(values) - 1, 0, -1):
+        other = rng.random_below(state, i + 1)
+        expected[i], expected[other] = expected[other], expected[i]
+    assert shuffled.tolist() == expected
+    assert sorted(expected) == sorted(values)
 
 
-@given(count_matrices(min_labels=1), st.randoms(use_true_random=False))
-def test_similarity_keys(dense, random):
-    """Rows sort by their labels in the order of rank, like tuples that end with the largest number."""
-    q = dense.shape[1]
-    rank = list(range(q))
-    random.shuffle(rank)
-    indptr, indices, _ = csr(dense)
-    keys = exchange.similarity_keys(indptr, indices, np.array(rank))
-    tuples = [[*sorted(rank[label] for label in np.flatnonzero(row)), q, q, q, q, q, q][:6] for row in dense]
-    for a, b in itertools.product(range(len(dense)), repeat=2):
-        assert (keys[a] < keys[b]) == (tuples[a] < tuples[b])
-
-
-@given(splits(min_labels=1, max_subsets=3))
-def test_move_features(drawn):
-    """Moving a unit moves its features and what it adds to the totals."""
-    dense, assignment, k = drawn
-    _, _, instances, _ = naive.subset_tables(dense, assignment, k)
-    block_sums = np.stack([np.ones(len(dense), dtype=int), dense.sum(axis=1)], axis=1)
-    sizes = np.bincount(assignment, minlength=k)
-    counts, totals = np.array(instances), np.stack([sizes, np.array(instances).sum(axis=0)])
-    exchange.move_features(*csr(dense), block_sums, counts, totals, 0, assignment[0], k - 1)
-    moved = [k - 1, *assignment[1:]]
-    assert counts.tolist() == naive.subset_tables(dense, moved, k)[2]
-    assert totals[0].tolist() == np.bincount(moved, minlength=k).tolist()
-    assert totals[1].tolist() == counts.sum(axis=0).tolist()
-
-
-@pytest.mark.parametrize("exact_columns", [0, 10**6], ids=["modelled", "exact"])
-def test_engine_keeps_its_books(monkeypatch, exact_columns):
-    """A short run of either search gives exact sizes and improves on a random split."""
-    monkeypatch.setattr(memetic.Plan, "trials", lambda self, n_movable: 600)
-    monkeypatch.setattr(memetic, "EXACT_COLUMNS", exact_columns)
-    rng = np.random.default_rng(0)
-    counts = (rng.random((60, 6)) < 0.3) * rng.integers(1, 3, (60, 6))
-    made = split(counts, (30, 18, 12), effort="fast")
-    assert made.sizes == (30, 18, 12)
-    assert (made.front.objectives[made.chosen] < made.front.reference).all()
+def test_shuffle_favours_no_order():
+    """Each of the six orders of three values comes up about as often."""
+    state, orders = seeded(3), {}
+    for _ in range(6000):
+        values = np.arange(3)
+        rng.shuffle(values, state)
+        orders[tuple(values.tolist())] = orders.get(tuple(values.tolist()), 0) + 1
+    assert len(orders) == 6
+    assert all(850 <= often <= 1150 for often in orders.values())
 
 
 # --- populations

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import evosplit
 from evosplit import EvoSplitError, LabelCounts, Split
+from evosplit._version import ENGINE_VERSION
 from evosplit.manifest import difference_of_ids, ids_hash, manifest_schema
 
 COUNTS = LabelCounts(np.tile([[1, 0], [0, 2], [1, 1]], (4, 1)), ids=[f"{i}.jpg" for i in range(12)])
@@ -68,6 +69,19 @@ def test_unknown_keys_are_ignored():
     """A later EvoSplit may add keys without another version."""
     manifest = checked({**evosplit.split(COUNTS, (0.5, 0.5), method="is").to_manifest(), "mood": "good"})
     assert Split.from_manifest(manifest).sizes == (6, 6)
+
+
+@pytest.mark.parametrize("engine", [ENGINE_VERSION + 1, None])
+def test_replay_does_not_depend_on_the_engine(engine):
+    """A split that another version of the engine made, or one before all versions, is replayed as it is."""
+    made = evosplit.split(COUNTS, (0.5, 0.5), method="is")
+    manifest = made.to_manifest()
+    assert manifest["settings"].pop("engine") == ENGINE_VERSION
+    if engine is not None:
+        manifest["settings"]["engine"] = engine
+    again = Split.from_manifest(checked(manifest))
+    assert again.assign(COUNTS.ids).tolist() == made.assignment.tolist()
+    assert again.settings.get("engine") == engine
 
 
 def test_old_manifests_without_best_ed():

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evosplit import sizing
+from evosplit.rng import Stream
 from evosplit.sizing import excess, fit_sizes, least_excess, mend_sizes, pack, packings
 
 few = settings(max_examples=60)
@@ -97,7 +98,7 @@ def test_mending_never_makes_it_worse(filling, seed, data):
     assignment = np.array(data.draw(draws), dtype=np.int64)
     movable = np.array([data.draw(st.booleans()) for _ in sizes], dtype=bool)
     before = assignment.copy()
-    mended = mend_sizes(sizes, assignment, movable, targets, np.random.default_rng(seed))
+    mended = mend_sizes(sizes, assignment, movable, targets, Stream(seed))
     assert (assignment == before).all()
     assert (mended[~movable] == before[~movable]).all()
     least = excess(sizes, mended, targets)
@@ -189,7 +190,7 @@ def test_fitting_reaches_the_best(filling, seed, data):
     k = len(targets)
     start = np.array([data.draw(st.integers(0, k - 1)) for _ in sizes], dtype=np.int64)
     movable = np.array([data.draw(st.booleans()) for _ in sizes], dtype=bool)
-    fitted = fit_sizes(sizes, start, movable, targets, np.random.default_rng(seed))
+    fitted = fit_sizes(sizes, start, movable, targets, Stream(seed))
     assert (fitted[~movable] == start[~movable]).all()
     held = np.bincount(start[~movable], weights=sizes[~movable], minlength=k).astype(int)
     assert excess(sizes, fitted, targets) == min(excesses(sizes[movable].tolist(), (targets - held).tolist()))
@@ -198,9 +199,9 @@ def test_fitting_reaches_the_best(filling, seed, data):
 def test_mending_alone_may_stop_short():
     """Where one unit has to change places with two at once mending finds nothing, fitting does."""
     sizes, start, targets = np.array([3, 7, 5]), np.array([1, 0, 1]), np.array([8, 7])
-    everything, rng = np.ones(3, dtype=bool), np.random.default_rng(0)
-    assert excess(sizes, mend_sizes(sizes, start, everything, targets, rng), targets) == 2
-    assert fit_sizes(sizes, start, everything, targets, rng).tolist() == [0, 1, 0]
+    everything, stream = np.ones(3, dtype=bool), Stream(0)
+    assert excess(sizes, mend_sizes(sizes, start, everything, targets, stream), targets) == 2
+    assert fit_sizes(sizes, start, everything, targets, stream).tolist() == [0, 1, 0]
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -211,4 +212,4 @@ def test_many_units_fit_exactly(seed):
     whole = int(sizes.sum())
     targets = np.array([whole - 2 * (whole // 10), whole // 10, whole // 10])
     start = rng.integers(0, 3, size=300)
-    assert excess(sizes, fit_sizes(sizes, start, np.ones(300, dtype=bool), targets, rng), targets) == 0
+    assert excess(sizes, fit_sizes(sizes, start, np.ones(300, dtype=bool), targets, Stream(seed)), targets) == 0

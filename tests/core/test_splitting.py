@@ -7,6 +7,7 @@ import pytest
 
 import evosplit
 from evosplit import EvoSplitError, EvoSplitWarning, kfold, split
+from evosplit._version import ENGINE_VERSION
 from evosplit.methods import METHODS, Method, Solution
 from evosplit.methods.iterative import IterativeStratification
 
@@ -35,12 +36,13 @@ def test_kfold_takes_the_options_of_split():
 
 
 def test_settings_tell_how_it_was_made():
-    """The settings record method, objectives, pick, effort and seed; a generator has no seed to record."""
+    """The settings record method, objectives, pick, effort, seed and engine; a generator has no seed to record."""
     made = split(COUNTS, (0.5, 0.5), method="sois", objectives=["pairs"], pick="lpd", effort="fast", seed=9)
     assert made.settings["objectives"] == ["pairs"]
     assert made.settings["pick"] == "lpd"
     assert made.settings["effort"] == "fast"
     assert made.settings["seed"] == 9
+    assert made.settings["engine"] == ENGINE_VERSION
     assert split(COUNTS, (0.5, 0.5), method="is", seed=np.random.default_rng(1)).settings["seed"] is None
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from numba.core import event
 
-__all__ = ["Floats", "Ints", "jit", "jit_sums", "when_compiling"]
+__all__ = ["Floats", "Ints", "jit", "when_compiling"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 Ints = npt.NDArray[Any]
@@ -20,17 +20,11 @@ Floats = npt.NDArray[np.float64]
 
 
 def jit(function: F) -> F:
-    """Compile a function for arrays of any type that it is called with."""
-    return _compiled(function)
+    """Compile a function for arrays of any type that it is called with.
 
-
-def jit_sums(function: F) -> F:
-    """Compile a function whose sums may be added up in any order, several at a time; NaN must not occur."""
-    return _compiled(function, fastmath=True)
-
-
-def _compiled(function: F, **options: Any) -> F:
-    options |= {"nogil": True, "error_model": "numpy"}
+    Never with `fastmath`: sums in another order, or fused with products, round otherwise on another CPU.
+    """
+    options: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
     compiled: F
     try:
         compiled = numba.njit(function, cache=True, **options)

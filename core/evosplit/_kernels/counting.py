@@ -60,20 +60,28 @@ def distinct_rows(indptr: Ints, indices: Ints, data: Ints) -> tuple[Ints, Ints]:
 
 
 @jit
-def pair_codes(indptr: Ints, indices: Ints, n_labels: int) -> tuple[Ints, Ints]:
-    """List the label pairs (i < j) of each row as codes i * n_labels + j: (CSR row pointers, codes)."""
+def pair_codes(indptr: Ints, indices: Ints, n_labels: int, kept: int) -> tuple[Ints, Ints]:
+    """List the label pairs (i < j) of each row as codes i * n_labels + j: (CSR row pointers, codes).
+
+    Of 1,024 pairs, `kept` are listed, chosen by a hash of their codes.
+    """
     n_rows = len(indptr) - 1
     pointers = np.zeros(n_rows + 1, dtype=np.int64)
-    for row in range(n_rows):
-        length = indptr[row + 1] - indptr[row]
-        pointers[row + 1] = pointers[row] + length * (length - 1) // 2
-    codes = np.empty(pointers[n_rows], dtype=np.int64)
-    at = 0
-    for row in range(n_rows):
-        for i in range(indptr[row], indptr[row + 1]):
-            for j in range(i + 1, indptr[row + 1]):
-                codes[at] = np.int64(indices[i]) * n_labels + indices[j]
-                at += 1
+    codes = np.empty(0, dtype=np.int64)
+    for fill in range(2):
+        at = 0
+        for row in range(n_rows):
+            for i in range(indptr[row], indptr[row + 1]):
+                for j in range(i + 1, indptr[row + 1]):
+                    code = np.int64(indices[i]) * n_labels + indices[j]
+                    if kept < 1024 and np.int64(_mix(np.uint64(code)) & np.uint64(1023)) >= kept:
+                        continue
+                    if fill == 1:
+                        codes[at] = code
+                    at += 1
+            pointers[row + 1] = at
+        if fill == 0:
+            codes = np.empty(at, dtype=np.int64)
     return pointers, codes
 
 
@@ -223,7 +231,7 @@ def _step(x: int, size: int, target: float, reach: int, bend: int, first: float,
 
 
 @jit
-def odds_floor(totals: Ints, sizes: Ints) -> Floats:
+def odds_bound(totals: Ints, sizes: Ints) -> Floats:
     """Bound from below, for each total, the sum over subsets of |x_j/(s_j - x_j) - total/(m - total)|.
 
     The integers x_j sum to the total, and 0 <= x_j <= s_j. Replacing each term by its lower convex envelope

@@ -1,418 +1,401 @@
-"""The search of the default engine: exchange two units between two subsets, keep what helps.
+"""Exchange two units of different subsets: what it changes, and the searches that are made of it.
 
-The cost of a split is a sum over cells, a cell being one feature column c in one subset j:
+The cost of a split is a sum over cells, a cell being one feature column c in one subset j: the deviation of the odds,
 
-    weight[c] * scale[j] * |x[c, j] - share[c] * T[b, j]|  +  penalty * max(0, need[c] - x[c, j])
+    weight[c] * |x[c, j] / (T[b, j] - x[c, j]) - odds[c]|
 
-x counts the feature in the subset; T[b, j] is what its odds are taken against in its block b (the samples of the
-subset, or all occurrences in the block). So the first term is the deviation of the odds (Eq. 1 - 3), linearised, and
-the second one asks for at least `need` units with a label everywhere. An exchange changes the cells of the columns in
-which the two units differ and, through T, slightly every other cell of a block: the latter enters by a parabola fitted
-to it (`model_totals`). Where there are few columns the odds themselves are evaluated instead (`search_exact`).
+x counts the feature in the subset. T is what the odds of the column's block b are taken against. For most blocks it is
+given: the size that the subset is to have, or its share of all occurrences in the block, which the totals, columns like
+any other, keep where they belong. So an exchange changes the cells of those columns alone in which the two units
+differ. Only of a narrow block whose T is counted are all cells evaluated when T changes.
 
-`columns` holds the parameters of each feature column in one row, so that a cell costs one cache line.
+Sizes and missing labels come before the cost: a change is compared by (excess, lack, cost), in this order.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from evosplit._kernels._jit import Floats, Ints, jit, jit_sums
+from evosplit._kernels._jit import Floats, Ints, jit
+from evosplit._kernels.rng import random_below, random_bits
 
-WEIGHT, SHARE, NEED, BLOCK = 0, 1, 2, 3
-ODDS = 1  # in `search_exact` the odds stand in place of the share
-MIN_EVALUATIONS = 32  # exchanges that `settle` evaluates at least for a column before it gives up
-RANDOM_PARTNERS = 8  # partners from anywhere that `settle` tries beside the similar ones
-REFRESH = 256  # accepted exchanges between two fits of the model of the totals, at least
-REFRESH_COLUMNS = 16  # and as many as there are columns, over this number
-NOT_ZERO = 1e-300  # added to a divisor that may be 0
+WEIGHT, ODDS, NEED, BLOCK = 0, 1, 2, 3  # the parameters of a column, in one row, so that a cell costs one cache line
+TRIAL = 16  # what a trial costs beside the columns that it evaluates, in columns
+RANDOM_PARTNERS = 8  # partners from anywhere that `mend` tries beside the similar ones
 NONE: Any = np.int64(-1)  # of a type, where a literal would have what it is passed to compiled once more
 
 
-@jit
-def random_bits(state: Ints) -> Any:
-    """Draw 64 random bits (xorshift64*) from a state that is advanced in place."""
-    bits = state[0]
-    bits ^= bits >> np.uint64(12)
-    bits ^= bits << np.uint64(25)
-    bits ^= bits >> np.uint64(27)
-    state[0] = bits
-    return bits * np.uint64(2685821657736338717)
+class Units(NamedTuple):
+    """What is exchanged.
 
-
-@jit
-def random_below(state: Ints, bound: int) -> Any:
-    """Draw an integer in [0, bound), bound < 2**32."""
-    return np.int64(((random_bits(state) >> np.uint64(32)) * np.uint64(bound)) >> np.uint64(32))
-
-
-@jit
-def uphill(state: Ints, temperature: float) -> Any:
-    """Draw the cost increase up to which an exchange is accepted at this temperature."""
-    if temperature <= 0.0:
-        return 0.0
-    return -temperature * np.log((np.float64(random_bits(state) >> np.uint64(11)) + 1.0) * 2.0**-53)
-
-
-@jit
-def model_totals(columns: Floats, scale: Floats, counts: Ints, totals: Ints, spread: Floats, model: Floats) -> None:
-    """Fit, for each block and subset, a parabola to the cost as a function of the block's total, counts fixed.
-
-    model[block, j] holds the total now, and the linear and quadratic coefficients of the change from there; they
-    agree with the cost at `spread` above and below. Odds are taken against the total, so a larger one makes every
-    error of the block cheaper; otherwise units that carry little would look cheap wherever they go.
+    `indptr`, `indices`, `data` are the features of each type of unit (CSR), `sums` what a unit of the type adds to the
+    counted totals of each block, `sizes` its number of samples, `type_of` the type of each unit; units are ordered by
+    their types, those of type t from `first_of[t]` on, and `occurring` lists the types that have any.
     """
-    n_blocks, k = totals.shape
-    at = np.zeros((3, n_blocks, k))
-    for column in range(len(columns)):
-        block, share = int(columns[column, BLOCK]), columns[column, SHARE]
-        step = share * spread[block]
-        for j in range(k):
-            error = counts[column, j] - share * totals[block, j]
-            price = columns[column, WEIGHT] * scale[j]
-            at[0, block, j] += price * abs(error + step)
-            at[1, block, j] += price * abs(error)
-            at[2, block, j] += price * abs(error - step)
-    for block in range(n_blocks):
-        for j in range(k):
-            if totals[block, j] > 2 * spread[block]:
-                at[0, block, j] *= totals[block, j] / (totals[block, j] - spread[block])
-                at[2, block, j] *= totals[block, j] / (totals[block, j] + spread[block])
-            model[block, j, 0] = totals[block, j]
-            model[block, j, 1] = (at[2, block, j] - at[0, block, j]) / (2 * spread[block])
-            curvature = at[0, block, j] + at[2, block, j] - 2 * at[1, block, j]
-            model[block, j, 2] = curvature / (2 * spread[block] ** 2)
+
+    indptr: Ints
+    indices: Ints
+    data: Ints
+    sums: Ints
+    sizes: Ints
+    type_of: Ints
+    first_of: Ints
+    occurring: Ints
 
 
-@jit
-def _error_change(error: float, gain: int, shift: float) -> Any:
-    """Change of |error| when the count grows by `gain` and the target by `shift`.
+class Cells(NamedTuple):
+    """What a cell costs.
 
-    The model of the totals counts the cell as if it felt the shift alone: the last term takes that back.
+    `columns` has a row of parameters for each column; `spans` the first column, the end and the number of each block
+    whose totals are counted.
     """
-    return abs(error + gain - shift) - abs(error) + np.copysign(1.0, error) * shift  # no branch: it would stall
+
+    columns: Floats
+    spans: Ints
 
 
-@jit
-def _lack_change(x: int, gain: float, need: float) -> float:
-    """Change of what is missing to `need` when the count grows by `gain`."""
-    return max(0.0, need - x - gain) - max(0.0, need - x)
+class State(NamedTuple):
+    """Where the units are, and what follows from it.
 
-
-@jit
-def exchange_change(
-    indptr: Ints,
-    indices: Ints,
-    data: Ints,
-    block_sums: Ints,
-    columns: Floats,
-    scale: Floats,
-    penalty: float,
-    counts: Ints,
-    totals: Ints,
-    model: Floats,
-    moved: Floats,
-    first: int,
-    second: int,
-    a: int,
-    b: int,
-) -> float:
-    """Cost change when a unit of type `first` in subset a and one of type `second` in subset b change places."""
-    change = 0.0
-    for block in range(block_sums.shape[1]):
-        move = float(block_sums[second, block] - block_sums[first, block])
-        moved[block] = move
-        if move != 0:
-            drift_a = totals[block, a] - model[block, a, 0]
-            drift_b = totals[block, b] - model[block, b, 0]
-            change += move * (model[block, a, 1] + model[block, a, 2] * (2 * drift_a + move))
-            change -= move * (model[block, b, 1] + model[block, b, 2] * (2 * drift_b - move))
-    i, i_stop = indptr[first], indptr[first + 1]
-    j, j_stop = indptr[second], indptr[second + 1]
-    scale_a, scale_b = scale[a], scale[b]
-    while i < i_stop or j < j_stop:
-        if j == j_stop or (i < i_stop and indices[i] < indices[j]):
-            column, gain = indices[i], -data[i]
-            i += 1
-        elif i == i_stop or indices[j] < indices[i]:
-            column, gain = indices[j], data[j]
-            j += 1
-        else:
-            column, gain = indices[i], data[j] - data[i]
-            i += 1
-            j += 1
-            if gain == 0:
-                continue
-        weight, share, need = columns[column, WEIGHT], columns[column, SHARE], columns[column, NEED]
-        block = int(columns[column, BLOCK])
-        shift = share * moved[block]
-        error_a = counts[column, a] - share * totals[block, a]
-        error_b = counts[column, b] - share * totals[block, b]
-        change += weight * scale_a * _error_change(error_a, gain, shift)
-        change += weight * scale_b * _error_change(error_b, -gain, -shift)
-        if need > 0:
-            change += penalty * _lack_change(counts[column, a], gain, need)
-            change += penalty * _lack_change(counts[column, b], -gain, need)
-    return change
-
-
-@jit
-def move_features(
-    indptr: Ints,
-    indices: Ints,
-    data: Ints,
-    block_sums: Ints,
-    counts: Ints,
-    totals: Ints,
-    kind: int,
-    source: int,
-    target: int,
-) -> None:
-    """Move the features of one unit of a type from subset `source` to subset `target`."""
-    for at in range(indptr[kind], indptr[kind + 1]):
-        counts[indices[at], source] -= data[at]
-        counts[indices[at], target] += data[at]
-    for block in range(block_sums.shape[1]):
-        totals[block, source] -= block_sums[kind, block]
-        totals[block, target] += block_sums[kind, block]
-
-
-@jit
-def draw_exchange(
-    unit_at: Ints, slot_of: Ints, starts: Ints, neighbours: Ints, rank: Ints, reach: int, state: Ints
-) -> tuple[int, int, int, int]:
-    """Propose two slots of different subsets: (slot, slot, subset, subset), or a negative slot if there is none.
-
-    Every second partner is drawn at random, the others from the `reach` next units in the order `neighbours`, where
-    similar units lie side by side: exchanging them settles a few cells without disturbing the rest.
+    `unit_at` lists the units by subset, subset j from `starts[j]` on; `slot_of` is the place of each unit there.
+    `counts` (columns x k) counts the features, `totals` (blocks x k) is what odds are taken against, `excess` by how
+    many samples each subset is too large, `gains` an array of zeros, one for each column.
     """
-    k = len(starts) - 1
-    a = random_below(state, k)
-    if starts[a] == starts[a + 1]:
-        return -1, -1, 0, 0
-    slot_a = starts[a] + random_below(state, starts[a + 1] - starts[a])
-    if reach > 0 and random_bits(state) & np.uint64(15 << 40):
-        step = 1 + random_below(state, 2 * reach)
-        at = rank[unit_at[slot_a]] + (step if step <= reach else reach - step)
-        if at < 0 or at >= len(neighbours):
-            return -1, -1, 0, 0
-        slot_b = slot_of[neighbours[at]]
-        b = 0
-        while starts[b + 1] <= slot_b:
-            b += 1
-        if b == a:
-            return -1, -1, 0, 0
-        return slot_a, slot_b, a, b
-    b = random_below(state, k - 1)
-    b += b >= a
-    if starts[b] == starts[b + 1]:
-        return -1, -1, 0, 0
-    return slot_a, starts[b] + random_below(state, starts[b + 1] - starts[b]), a, b
+
+    unit_at: Ints
+    slot_of: Ints
+    starts: Ints
+    counts: Ints
+    totals: Floats
+    excess: Ints
+    gains: Ints
+
+
+class Order(NamedTuple):
+    """Types in an order in which similar ones are neighbours, and the rank of each type in it."""
+
+    neighbours: Ints
+    rank: Ints
 
 
 @jit
-def search(
-    indptr: Ints,
-    indices: Ints,
-    data: Ints,
-    block_sums: Ints,
-    type_of: Ints,
-    columns: Floats,
-    scale: Floats,
-    penalty: float,
-    spread: Floats,
-    unit_at: Ints,
-    slot_of: Ints,
-    starts: Ints,
-    counts: Ints,
-    totals: Ints,
-    neighbours: Ints,
-    rank: Ints,
-    reach: int,
-    trials: int,
-    hot: float,
-    cold: float,
-    state: Ints,
-) -> int:
-    """Try exchanges while the temperature falls from hot to cold; return how many were made."""
-    model = np.zeros((*totals.shape, 3))
-    moved = np.zeros(len(totals))
-    model_totals(columns, scale, counts, totals, spread, model)
-    refresh = max(REFRESH, len(columns) // REFRESH_COLUMNS)
-    accepted = 0
-    temperature = hot
-    cooling = (cold / hot) ** (256.0 / max(trials, 256)) if hot > 0 and cold > 0 else 1.0
-    for trial in range(trials):
-        if trial & 255 == 255:
-            temperature *= cooling
-        slot_a, slot_b, a, b = draw_exchange(unit_at, slot_of, starts, neighbours, rank, reach, state)
-        if slot_a < 0:
-            continue
-        unit_a, unit_b = unit_at[slot_a], unit_at[slot_b]
-        first, second = type_of[unit_a], type_of[unit_b]
-        if first == second:
-            continue
-        change = exchange_change(
-            indptr,
-            indices,
-            data,
-            block_sums,
-            columns,
-            scale,
-            penalty,
-            counts,
-            totals,
-            model,
-            moved,
-            first,
-            second,
-            a,
-            b,
-        )
-        if change <= 0 or change < uphill(state, temperature):
-            accepted += 1
-            unit_at[slot_a], unit_at[slot_b] = unit_b, unit_a
-            slot_of[unit_a], slot_of[unit_b] = slot_b, slot_a
-            move_features(indptr, indices, data, block_sums, counts, totals, first, a, b)
-            move_features(indptr, indices, data, block_sums, counts, totals, second, b, a)
-            if accepted % refresh == 0:
-                model_totals(columns, scale, counts, totals, spread, model)
-    return accepted
+def deviation(x: float, whole: float, odds: float) -> Any:
+    """Return how far the odds of x in a whole are from those wanted; a zero denominator counts as 1."""
+    return abs(x / max(whole - x, 1.0) - odds)
 
 
-def column_runs(columns: Floats) -> Ints:
-    """List the stretches of columns that share a block: (start, stop, block)."""
-    block = columns[:, BLOCK].astype(np.int64)
-    starts = np.flatnonzero(np.diff(block, prepend=-1))
-    stops = np.append(starts[1:], len(block))[: len(starts)]
-    return np.stack((starts, stops, block[starts]), axis=1)
-
-
-@jit_sums
-def _odds_cost(weights: Floats, odds: Floats, smooth: float, counts: Floats, total: float) -> float:
-    """Weighted deviation of the odds of a run of columns in one subset."""
+@jit
+def block_cost(cells: Cells, state: State, block: int, first: int, stop: int, j: int) -> Any:
+    """Return the cost of all columns of a block in subset j."""
     cost = 0.0
-    for column in range(len(weights)):
-        rest = max(total - counts[column], 1.0)
-        error = abs(counts[column] - odds[column] * rest)  # the deviation times the rest: one division is enough
-        cost += weights[column] * error * error / (rest * (error + smooth * odds[column] * rest) + NOT_ZERO)
+    for column in range(first, stop):
+        cost += cells.columns[column, WEIGHT] * deviation(
+            float(state.counts[column, j]), state.totals[block, j], cells.columns[column, ODDS]
+        )
     return cost
 
 
 @jit
-def exact_cost(
-    columns: Floats, runs: Ints, penalty: float, smooth: float, counts: Floats, totals: Floats, j: int
-) -> float:
-    """Cost of subset j with the odds themselves; the arrays have the subset first, or one row per parameter.
+def exchange_change(
+    units: Units, cells: Cells, state: State, first: int, second: int, a: int, b: int
+) -> tuple[int, int, float, int]:
+    """Return what changes when a unit of type `first` in subset a and one of type `second` in b change places.
 
-    A deviation of the odds that is small beside the part `smooth` of them counts by its square, a large one as it is.
+    That is: by how many samples sizes are off, how many units of labels are missing, the cost, and how many columns
+    were evaluated.
     """
-    cost = 0.0
-    for run in range(len(runs)):
-        start, stop, block = runs[run]
-        cost += _odds_cost(
-            columns[WEIGHT, start:stop], columns[ODDS, start:stop], smooth, counts[j, start:stop], totals[j, block]
-        )
-    lack = 0.0
-    for column in range(columns.shape[1]):
-        lack += max(0.0, columns[NEED, column] - counts[j, column])
-    return cost + penalty * lack
-
-
-def search_exact(
-    indptr: Ints,
-    indices: Ints,
-    data: Ints,
-    block_sums: Ints,
-    type_of: Ints,
-    columns: Floats,
-    scale: Floats,
-    penalty: float,
-    spread: Floats,
-    unit_at: Ints,
-    slot_of: Ints,
-    starts: Ints,
-    counts: Ints,
-    totals: Ints,
-    neighbours: Ints,
-    rank: Ints,
-    reach: int,
-    trials: int,
-    hot: float,
-    cold: float,
-    state: Ints,
-    smooth: float,
-) -> int:
-    """Do what `search` does with the odds themselves: every trial evaluates all columns of the two subsets."""
-    # Prepared here, because compiling such conversions takes longer than running them.
-    by_subset = np.ascontiguousarray(counts.T, dtype=np.float64)
-    totals_by_subset = np.ascontiguousarray(totals.T, dtype=np.float64)
-    accepted = _search_exact(
-        indptr, indices, data, block_sums, type_of, np.ascontiguousarray(columns.T), column_runs(columns), penalty,
-        smooth, unit_at, slot_of, starts, by_subset, totals_by_subset, neighbours, rank, reach, trials, hot, cold,
-        state,
-    )  # fmt: skip
-    counts[:] = by_subset.T
-    totals[:] = totals_by_subset.T
-    return int(accepted)
+    columns, counts, totals, gains = cells.columns, state.counts, state.totals, state.gains
+    excess = 0
+    move = units.sizes[second] - units.sizes[first]
+    if move != 0:
+        before = abs(state.excess[a]) + abs(state.excess[b])
+        excess = abs(state.excess[a] + move) + abs(state.excess[b] - move) - before
+    lack, change, evaluated = 0, 0.0, 0
+    counted = len(cells.spans)
+    i, i_stop = units.indptr[first], units.indptr[first + 1]
+    j, j_stop = units.indptr[second], units.indptr[second + 1]
+    while i < i_stop or j < j_stop:
+        if j == j_stop or (i < i_stop and units.indices[i] < units.indices[j]):
+            column, gain = units.indices[i], -units.data[i]
+            i += 1
+        elif i == i_stop or units.indices[j] < units.indices[i]:
+            column, gain = units.indices[j], units.data[j]
+            j += 1
+        else:
+            column, gain = units.indices[i], units.data[j] - units.data[i]
+            i += 1
+            j += 1
+            if gain == 0:
+                continue
+        evaluated += 1
+        x_a, x_b = counts[column, a], counts[column, b]
+        need = int(columns[column, NEED])
+        if need > 0:
+            lack += max(0, need - x_a - gain) - max(0, need - x_a) + max(0, need - x_b + gain) - max(0, need - x_b)
+        block = int(columns[column, BLOCK])
+        if block < 0:
+            gains[column] = gain
+            continue
+        weight, odds = columns[column, WEIGHT], columns[column, ODDS]
+        whole_a, whole_b = totals[block, a], totals[block, b]
+        after = deviation(float(x_a + gain), whole_a, odds) + deviation(float(x_b - gain), whole_b, odds)
+        change += weight * (after - deviation(float(x_a), whole_a, odds) - deviation(float(x_b), whole_b, odds))
+    for at in range(counted):
+        start, stop, block = cells.spans[at]
+        shift = float(units.sums[second, block] - units.sums[first, block])
+        whole_a, whole_b = totals[block, a], totals[block, b]
+        evaluated += stop - start
+        for column in range(start, stop):
+            gain = gains[column]
+            if gain == 0 and shift == 0.0:
+                continue
+            gains[column] = 0
+            x_a, x_b, odds = counts[column, a], counts[column, b], columns[column, ODDS]
+            after = deviation(float(x_a + gain), whole_a + shift, odds) + deviation(
+                float(x_b - gain), whole_b - shift, odds
+            )
+            change += columns[column, WEIGHT] * (
+                after - deviation(float(x_a), whole_a, odds) - deviation(float(x_b), whole_b, odds)
+            )
+    return excess, lack, change, evaluated
 
 
 @jit
-def _search_exact(
-    indptr: Ints,
-    indices: Ints,
-    data: Ints,
-    block_sums: Ints,
-    type_of: Ints,
-    parameters: Floats,
-    runs: Ints,
-    penalty: float,
-    smooth: float,
-    unit_at: Ints,
-    slot_of: Ints,
-    starts: Ints,
-    by_subset: Floats,
-    totals_by_subset: Floats,
-    neighbours: Ints,
-    rank: Ints,
+def _move(units: Units, cells: Cells, state: State, kind: int, source: int, target: int) -> None:
+    """Move the features of one unit of a type from one subset to another."""
+    for at in range(units.indptr[kind], units.indptr[kind + 1]):
+        state.counts[units.indices[at], source] -= units.data[at]
+        state.counts[units.indices[at], target] += units.data[at]
+    for at in range(len(cells.spans)):
+        block = cells.spans[at, 2]
+        state.totals[block, source] -= units.sums[kind, block]
+        state.totals[block, target] += units.sums[kind, block]
+    state.excess[source] -= units.sizes[kind]
+    state.excess[target] += units.sizes[kind]
+
+
+@jit
+def exchange(units: Units, cells: Cells, state: State, slot_a: int, slot_b: int, a: int, b: int) -> None:
+    """Let the units in two slots, of subsets a and b, change places."""
+    unit_a, unit_b = state.unit_at[slot_a], state.unit_at[slot_b]
+    state.unit_at[slot_a], state.unit_at[slot_b] = unit_b, unit_a
+    state.slot_of[unit_a], state.slot_of[unit_b] = slot_b, slot_a
+    _move(units, cells, state, units.type_of[unit_a], a, b)
+    _move(units, cells, state, units.type_of[unit_b], b, a)
+
+
+@jit
+def subset_of_slot(starts: Ints, slot: Any) -> Any:
+    """Return the subset that a slot belongs to."""
+    j = 0
+    while starts[j + 1] <= slot:
+        j += 1
+    return j
+
+
+@jit
+def random_slot(units: Units, state: State, kind: int, rng: Ints) -> Any:
+    """Draw a unit of a type, and return its slot."""
+    first = units.first_of[kind]
+    return np.int64(state.slot_of[first + random_below(rng, units.first_of[kind + 1] - first)])
+
+
+@jit
+def propose(units: Units, state: State, order: Order, reach: int, rng: Ints) -> tuple[int, int, int, int]:
+    """Propose two slots of different subsets: (slot, slot, subset, subset), or a negative slot if there is none.
+
+    Every second time the first unit is one of a random subset, so that small subsets have their turn, else one of a
+    random type, so that the units which are few of their kind have theirs.
+    One partner in sixteen is drawn from anywhere, the others are of one of the `reach` next types in the order, where
+    similar ones lie side by side: exchanging them settles a few cells without disturbing the rest.
+    """
+    starts = state.starts
+    k = len(starts) - 1
+    bits = random_bits(rng)
+    if bits & np.uint64(1 << 50):
+        a = random_below(rng, k)
+        if starts[a] == starts[a + 1]:
+            return -1, -1, 0, 0
+        slot_a = starts[a] + random_below(rng, starts[a + 1] - starts[a])
+    else:
+        slot_a = random_slot(units, state, units.occurring[random_below(rng, len(units.occurring))], rng)
+        a = subset_of_slot(starts, slot_a)
+    if bits & np.uint64(15 << 40):
+        step = 1 + random_below(rng, 2 * reach)
+        at = order.rank[units.type_of[state.unit_at[slot_a]]] + (step if step <= reach else reach - step)
+        if at < 0 or at >= len(order.neighbours):
+            return -1, -1, 0, 0
+        slot_b = random_slot(units, state, order.neighbours[at], rng)
+        b = subset_of_slot(starts, slot_b)
+        if b == a:
+            return -1, -1, 0, 0
+        return slot_a, slot_b, a, b
+    b = random_below(rng, k - 1)
+    b += b >= a
+    if starts[b] == starts[b + 1]:
+        return -1, -1, 0, 0
+    return slot_a, starts[b] + random_below(rng, starts[b + 1] - starts[b]), a, b
+
+
+@jit
+def search(
+    units: Units,
+    cells: Cells,
+    state: State,
+    order: Order,
     reach: int,
-    trials: int,
-    hot: float,
-    cold: float,
-    state: Ints,
-) -> int:
-    accepted = 0
-    temperature = hot
-    cooling = (cold / hot) ** (256.0 / max(trials, 256)) if hot > 0 and cold > 0 else 1.0
-    cost = np.empty(len(starts) - 1)
-    for j in range(len(cost)):
-        cost[j] = exact_cost(parameters, runs, penalty, smooth, by_subset, totals_by_subset, j)
-    for trial in range(trials):
-        if trial & 255 == 255:
-            temperature *= cooling
-        slot_a, slot_b, a, b = draw_exchange(unit_at, slot_of, starts, neighbours, rank, reach, state)
+    work: int,
+    temperature: float,
+    quantiles: Floats,
+    strict: bool,
+    rng: Ints,
+) -> tuple[int, int]:
+    """Try exchanges at one temperature until `work` columns are evaluated; return how many were, and how many made.
+
+    An exchange that brings missing labels is made, one that takes labels away is not, and so with `strict` for sizes;
+    of the others one that raises the cost is made if it does so by no more than a draw from the exponential
+    distribution, given by its quantiles, with the temperature as its mean.
+    """
+    done, made = 0, 0
+    while done < work:
+        done += TRIAL
+        slot_a, slot_b, a, b = propose(units, state, order, reach, rng)
         if slot_a < 0:
             continue
-        unit_a, unit_b = unit_at[slot_a], unit_at[slot_b]
-        first, second = type_of[unit_a], type_of[unit_b]
+        first, second = units.type_of[state.unit_at[slot_a]], units.type_of[state.unit_at[slot_b]]
         if first == second:
             continue
-        move_features(indptr, indices, data, block_sums, by_subset.T, totals_by_subset.T, first, a, b)
-        move_features(indptr, indices, data, block_sums, by_subset.T, totals_by_subset.T, second, b, a)
-        cost_a = exact_cost(parameters, runs, penalty, smooth, by_subset, totals_by_subset, a)
-        cost_b = exact_cost(parameters, runs, penalty, smooth, by_subset, totals_by_subset, b)
-        change = cost_a + cost_b - cost[a] - cost[b]
-        if change <= 0 or change < uphill(state, temperature):
-            accepted += 1
-            unit_at[slot_a], unit_at[slot_b] = unit_b, unit_a
-            slot_of[unit_a], slot_of[unit_b] = slot_b, slot_a
-            cost[a], cost[b] = cost_a, cost_b
+        excess, lack, change, evaluated = exchange_change(units, cells, state, first, second, a, b)
+        done += evaluated
+        if strict and excess != 0:
+            accepted = excess < 0
+        elif lack != 0:
+            accepted = lack < 0
         else:
-            move_features(indptr, indices, data, block_sums, by_subset.T, totals_by_subset.T, first, b, a)
-            move_features(indptr, indices, data, block_sums, by_subset.T, totals_by_subset.T, second, a, b)
-    return accepted
+            accepted = change <= 0.0 or change < temperature * quantiles[random_bits(rng) >> np.uint64(54)]
+        if accepted:
+            made += 1
+            exchange(units, cells, state, slot_a, slot_b, a, b)
+    return done, made
+
+
+@jit
+def sample_losses(units: Units, cells: Cells, state: State, order: Order, reach: int, losses: Floats, rng: Ints) -> int:
+    """Fill `losses` with the cost increases of proposals, as many as are found in 20 times as many; return how many."""
+    found = 0
+    for _ in range(20 * len(losses)):
+        if found == len(losses):
+            break
+        slot_a, slot_b, a, b = propose(units, state, order, reach, rng)
+        if slot_a < 0:
+            continue
+        first, second = units.type_of[state.unit_at[slot_a]], units.type_of[state.unit_at[slot_b]]
+        if first != second:
+            change = exchange_change(units, cells, state, first, second, a, b)[2]
+            if change > 0.0:
+                losses[found] = change
+                found += 1
+    return found
+
+
+@jit
+def _move_change(cells: Cells, state: State, column: int, a: int, b: int) -> tuple[int, float]:
+    """Return what changes in one column alone when one unit that carries it goes from subset a to subset b."""
+    row = cells.columns[column]
+    x_a, x_b = state.counts[column, a], state.counts[column, b]
+    need = int(row[NEED])
+    lack = max(0, need - x_a + 1) - max(0, need - x_a) + max(0, need - x_b - 1) - max(0, need - x_b)
+    block = int(row[BLOCK])
+    if block < 0:
+        block = -1 - block
+    whole_a, whole_b, odds = state.totals[block, a], state.totals[block, b], row[ODDS]
+    after = deviation(float(x_a - 1), whole_a, odds) + deviation(float(x_b + 1), whole_b, odds)
+    return lack, row[WEIGHT] * (after - deviation(float(x_a), whole_a, odds) - deviation(float(x_b), whole_b, odds))
+
+
+@jit
+def mend(
+    units: Units,
+    cells: Cells,
+    state: State,
+    order: Order,
+    reach: int,
+    carrier_starts: Ints,
+    carriers: Ints,
+    label_columns: int,
+    only_missing: bool,
+    work: int,
+    rng: Ints,
+) -> tuple[int, int]:
+    """Go through the label columns once and mend each by exchanges that aim at it: (columns evaluated, exchanges made).
+
+    For a column, the two subsets are taken between which moving one count helps most; units that carry the label in
+    one are matched with units of the other, similar ones or random ones, and the best exchange is made if it lowers the
+    cost and keeps sizes and labels. `carriers` lists the units with each label. At most `work` columns are evaluated,
+    about as many for each column that is mended.
+    """
+    k = len(state.starts) - 1
+    n_labels = len(carrier_starts) - 1
+    done, made = 0, 0
+    shift = random_below(rng, max(label_columns, 1))
+    for turn in range(label_columns):
+        if done >= work:
+            break
+        column = (turn + shift) % label_columns
+        label = column % n_labels
+        first_carrier, n_carriers = carrier_starts[label], carrier_starts[label + 1] - carrier_starts[label]
+        if n_carriers == 0:
+            continue
+        for _ in range(2 * k):
+            a, b, least_lack, least = NONE, NONE, 0, -1e-12
+            for source in range(k):
+                if state.counts[column, source] == 0:
+                    continue
+                for target in range(k):
+                    if target != source and state.starts[target] < state.starts[target + 1]:
+                        lack, change = _move_change(cells, state, column, source, target)
+                        if lack < least_lack or (lack == least_lack and change < least):
+                            a, b, least_lack, least = source, target, lack, change
+            if a < 0 or (only_missing and least_lack == 0):
+                break
+            best_lack, best, best_a, best_b = 0, -1e-12, NONE, NONE
+            offset = random_below(rng, n_carriers)
+            allowed = done + max(4 * work // max(label_columns, 1), 32 * TRIAL)
+            for step in range(n_carriers):
+                unit_a = carriers[first_carrier + (offset + step) % n_carriers]
+                slot_a = state.slot_of[unit_a]
+                if slot_a < state.starts[a] or slot_a >= state.starts[a + 1]:
+                    continue
+                first = units.type_of[unit_a]
+                for attempt in range(2 * reach + RANDOM_PARTNERS):
+                    done += 1
+                    if attempt < 2 * reach:
+                        at = order.rank[first] + (attempt // 2 + 1 if attempt & 1 else -(attempt // 2 + 1))
+                        if at < 0 or at >= len(order.neighbours):
+                            continue
+                        slot_b = random_slot(units, state, order.neighbours[at], rng)
+                        if slot_b < state.starts[b] or slot_b >= state.starts[b + 1]:
+                            continue
+                    else:
+                        slot_b = state.starts[b] + random_below(rng, state.starts[b + 1] - state.starts[b])
+                    second = units.type_of[state.unit_at[slot_b]]
+                    if first == second:
+                        continue
+                    excess, lack, change, evaluated = exchange_change(units, cells, state, first, second, a, b)
+                    done += TRIAL + evaluated
+                    if excess <= 0 and (lack < best_lack or (lack == best_lack and change < best)):
+                        best_lack, best, best_a, best_b = lack, change, slot_a, slot_b
+                    if best_a >= 0 and best_lack <= least_lack and best <= 0.5 * least:
+                        break  # half of what moving the label alone would bring: good enough
+                if done >= allowed or (best_a >= 0 and best_lack <= least_lack and best <= 0.5 * least):
+                    break
+            if best_a < 0:
+                break
+            made += 1
+            exchange(units, cells, state, best_a, best_b, a, b)
+    return done, made
 
 
 @jit
@@ -447,132 +430,6 @@ def similarity_keys(indptr: Ints, indices: Ints, rank: Ints) -> Ints:
             key = (key << bits) | (first[place] if place < found else n_labels)
         keys[row] = key
     return keys
-
-
-@jit
-def _move_change(
-    columns: Floats, scale: Floats, penalty: float, counts: Ints, totals: Ints, column: int, a: int, b: int
-) -> Any:
-    """Cost change of one column alone when one unit that carries it goes from subset a to subset b."""
-    weight, share, need = columns[column, WEIGHT], columns[column, SHARE], columns[column, NEED]
-    block = int(columns[column, BLOCK])
-    error_a = counts[column, a] - share * totals[block, a]
-    error_b = counts[column, b] - share * totals[block, b]
-    change = weight * (scale[a] * (abs(error_a - 1) - abs(error_a)) + scale[b] * (abs(error_b + 1) - abs(error_b)))
-    if need > 0:
-        change += penalty * (_lack_change(counts[column, a], -1.0, need) + _lack_change(counts[column, b], 1.0, need))
-    return change
-
-
-@jit
-def settle(
-    indptr: Ints,
-    indices: Ints,
-    data: Ints,
-    block_sums: Ints,
-    type_of: Ints,
-    columns: Floats,
-    scale: Floats,
-    penalty: float,
-    spread: Floats,
-    unit_at: Ints,
-    slot_of: Ints,
-    starts: Ints,
-    counts: Ints,
-    totals: Ints,
-    neighbours: Ints,
-    rank: Ints,
-    carrier_starts: Ints,
-    carriers: Ints,
-    label_columns: int,
-    reach: int,
-    threshold: float,
-    budget: int,
-    state: Ints,
-) -> int:
-    """Go through the label columns once and mend each by exchanges that aim at it; return how many were made.
-
-    For a column, the pair of subsets is taken between which moving one count helps most, and by more than `threshold`;
-    some units that carry the label there are matched with units of the other subset, similar ones or random ones, and
-    the best exchange is made if it lowers the cost. `carriers` lists the units with each label; the first
-    `label_columns` columns are about labels (images, then instances if they differ). At most `budget` exchanges are
-    evaluated, as many for each column.
-    """
-    k = len(starts) - 1
-    model = np.zeros((*totals.shape, 3))
-    moved = np.zeros(len(totals))
-    model_totals(columns, scale, counts, totals, spread, model)
-    subset_of = np.empty(len(unit_at), dtype=np.int32)
-    for j in range(k):
-        for slot in range(starts[j], starts[j + 1]):
-            subset_of[unit_at[slot]] = j
-    made = 0
-    n_labels = len(carrier_starts) - 1
-    per_column = max(MIN_EVALUATIONS, budget // max(2 * label_columns, 1))
-    evaluated = 0
-    shift = random_below(state, max(label_columns, 1))
-    for turn in range(label_columns):
-        if evaluated >= budget:
-            break
-        column = (turn + shift) % label_columns
-        label = column % n_labels
-        first_carrier, n_carriers = carrier_starts[label], carrier_starts[label + 1] - carrier_starts[label]
-        if n_carriers == 0:
-            continue
-        for _ in range(2 * k):
-            a, b, gain = NONE, NONE, -threshold
-            for source in range(k):
-                if counts[column, source] == 0:
-                    continue
-                for target in range(k):
-                    if target != source and starts[target] < starts[target + 1]:
-                        change = _move_change(columns, scale, penalty, counts, totals, column, source, target)
-                        if change < gain:
-                            a, b, gain = source, target, change
-            if a < 0:
-                break
-            best, best_a, best_b = -1e-12, NONE, NONE
-            offset = random_below(state, n_carriers)
-            allowed = evaluated + per_column
-            for step in range(n_carriers):
-                unit_a = carriers[first_carrier + (offset + step) % n_carriers]
-                if subset_of[unit_a] != a:
-                    continue
-                first = type_of[unit_a]
-                for attempt in range(2 * reach + RANDOM_PARTNERS):
-                    if attempt < 2 * reach:
-                        at = rank[unit_a] + (attempt // 2 + 1 if attempt & 1 else -(attempt // 2 + 1))
-                        if at < 0 or at >= len(neighbours):
-                            continue
-                        unit_b = neighbours[at]
-                        if subset_of[unit_b] != b:
-                            continue
-                    else:
-                        unit_b = unit_at[starts[b] + random_below(state, starts[b + 1] - starts[b])]
-                    second = type_of[unit_b]
-                    if first == second:
-                        continue
-                    evaluated += 1
-                    change = exchange_change(
-                        indptr, indices, data, block_sums, columns, scale, penalty, counts, totals, model, moved,
-                        first, second, a, b,
-                    )  # fmt: skip
-                    if change < best:
-                        best, best_a, best_b = change, unit_a, unit_b
-                if evaluated >= allowed:
-                    break
-            if best_a < 0:
-                break
-            made += 1
-            slot_a, slot_b = slot_of[best_a], slot_of[best_b]
-            unit_at[slot_a], unit_at[slot_b] = best_b, best_a
-            slot_of[best_a], slot_of[best_b] = slot_b, slot_a
-            subset_of[best_a], subset_of[best_b] = b, a
-            move_features(indptr, indices, data, block_sums, counts, totals, type_of[best_a], a, b)
-            move_features(indptr, indices, data, block_sums, counts, totals, type_of[best_b], b, a)
-            if made % REFRESH == 0:
-                model_totals(columns, scale, counts, totals, spread, model)
-    return made
 
 
 @jit

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from evosplit._kernels._jit import Floats, Ints, jit
@@ -12,7 +14,7 @@ _NEGLIGIBLE = 1e-20  # parts of the likeliest count's probability below which a 
 
 
 @jit
-def _expected(free: int, carriers: int, room: int, held: int, size: int, target: float) -> float:
+def _expected(free: Any, carriers: int, room: int, held: int, size: int, target: float) -> Any:
     """Expect |x/(size - x) - target| where x - held of the free carriers are among `room` of the free samples.
 
     The probabilities are found from the likeliest count outwards as ratios to it, with nothing but + - * / in a fixed
@@ -45,22 +47,26 @@ def _expected(free: int, carriers: int, room: int, held: int, size: int, target:
 
 
 @jit
-def expected_deviation(totals: Ints, held: Ints, sizes: Ints, held_sizes: Ints) -> Floats:
+def expected_deviation(totals: Ints, held: Ints, sizes: Ints, held_sizes: Ints, expected: Floats) -> None:
     """Expect, for each total, the mean over subsets of |x_j/(s_j - x_j) - total/(m - total)| in a random split.
 
     `held` (totals x k) of the samples counted and `held_sizes` (k) of all samples are already placed; the others are
-    dealt out with equal chances.
+    dealt out with equal chances. The result is written into `expected`.
     """
     k = len(sizes)
-    m = sizes.sum()
-    free = m - held_sizes.sum()
-    expected = np.zeros(len(totals))
+    m, free = np.int64(0), np.int64(0)  # of a type: literals would have `_expected` compiled once more
+    for j in range(k):
+        m += sizes[j]
+        free += sizes[j] - held_sizes[j]
     for at in range(len(totals)):
         total = totals[at]
+        expected[at] = 0.0
         if total == 0 or total == m:
             continue
         target = total / (m - total)
-        carriers = total - held[at].sum()
+        carriers = total
+        for j in range(k):
+            carriers -= held[at, j]
         value = 0.0
         for j in range(k):
             room = sizes[j] - held_sizes[j]
@@ -69,4 +75,3 @@ def expected_deviation(totals: Ints, held: Ints, sizes: Ints, held_sizes: Ints) 
                 value = _expected(free, carriers, room, held[at, j], sizes[j], target)
             expected[at] += value
         expected[at] /= k
-    return expected

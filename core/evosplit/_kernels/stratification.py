@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from evosplit._kernels._jit import Floats, Ints, jit
-from evosplit._kernels.exchange import random_below
+from evosplit._kernels.rng import random_below
 
 TIE = 1e-9  # desires closer than this are equal; they are sums of multiples of the subsets' shares
 
@@ -171,27 +171,25 @@ def unit_change(
     counts: Ints,
     totals: Ints,
     prices: Floats,
-    penalties: Floats,
+    n_labels: int,
     share: float,
     subset: int,
-) -> float:
-    """Cost change of a subset when a unit with these columns comes (sign 1) or goes (sign -1).
+) -> Any:
+    """Tell what changes in a subset when a unit with these columns comes (sign 1) or goes (sign -1).
 
-    Column c costs prices[c] / share for each occurrence that the subset is away from its share of the column,
-    and penalties[c] if the subset has none.
+    Returns how many more labels (the first `n_labels` columns) it lacks, and how much more it costs: prices[c] / share
+    for each occurrence of column c that it is away from its share of the column.
     """
-    change = 0.0
+    lack, change = 0, 0.0
     for at in range(len(columns)):
         column = columns[at]
         before = counts[column, subset]
         after = before + sign * gains[at]
         target = share * totals[column]
         change += prices[column] / share * (abs(after - target) - abs(before - target))
-        if before == 0:
-            change -= penalties[column]
-        if after == 0:
-            change += penalties[column]
-    return change
+        if column < n_labels:
+            lack += int(after == 0) - int(before == 0)
+    return lack, change
 
 
 @jit
@@ -202,7 +200,7 @@ def repair_sizes(
     type_of_unit: Ints,
     totals: Ints,
     prices: Floats,
-    penalties: Floats,
+    n_labels: int,
     sizes: Ints,
     movable: Ints,
     assignment: Ints,
@@ -210,9 +208,10 @@ def repair_sizes(
     candidates: int,
     state: Ints,
 ) -> int:
-    """Move units from subsets with too many to those with too few, each time the cheapest of some candidates.
+    """Move units from subsets with too many to those with too few, each time the best of some candidates.
 
-    Only the units marked in `movable` move. The costs are those of `unit_change`. Changes `assignment` and `counts`
+    Only the units marked in `movable` move. The best leaves the fewest labels missing, and of those costs least (see
+    `unit_change`). Changes `assignment` and `counts`
     (columns x k); returns the number of moves.
     """
     k = len(sizes)
@@ -234,20 +233,23 @@ def repair_sizes(
                 n_members += 1
         while excess[source] > 0:
             tries = min(candidates, n_members)
-            cheapest, best_slot, best_target = np.inf, -1, -1
+            least, cheapest, best_slot, best_target = 0, np.inf, -1, -1
             for attempt in range(tries):
                 slot = attempt if tries == n_members else random_below(state, n_members)
                 kind = type_of_unit[members[slot]]
                 columns = indices[indptr[kind] : indptr[kind + 1]]
                 gains = data[indptr[kind] : indptr[kind + 1]]
-                leaving = unit_change(columns, gains, -1.0, counts, totals, prices, penalties, shares[source], source)
+                lost, leaving = unit_change(
+                    columns, gains, -1.0, counts, totals, prices, n_labels, shares[source], source
+                )
                 for target in range(k):
                     if excess[target] < 0:
-                        coming = unit_change(
-                            columns, gains, 1.0, counts, totals, prices, penalties, shares[target], target
+                        won, coming = unit_change(
+                            columns, gains, 1.0, counts, totals, prices, n_labels, shares[target], target
                         )
-                        if leaving + coming < cheapest:
-                            cheapest, best_slot, best_target = leaving + coming, slot, target
+                        lack, cost = lost + won, leaving + coming
+                        if best_slot < 0 or lack < least or (lack == least and cost < cheapest):
+                            least, cheapest, best_slot, best_target = lack, cost, slot, target
             unit = members[best_slot]
             kind = type_of_unit[unit]
             for at in range(indptr[kind], indptr[kind + 1]):

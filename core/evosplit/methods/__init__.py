@@ -17,7 +17,7 @@ __all__ = ["METHODS", "Method", "Run", "Solution", "resolve_method"]
 METHODS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "ea-ld": ("evosplit.methods.ea", "EvolutionaryAlgorithm", {"objective": "instances"}),
     "ea-lpd": ("evosplit.methods.ea", "EvolutionaryAlgorithm", {"objective": "pairs"}),
-    "evosplit": ("evosplit.methods.memetic", "Memetic", {}),
+    "evosplit": ("evosplit.methods.evosplit", "EvoSplit", {}),
     "is": ("evosplit.methods.iterative", "IterativeStratification", {"order": 1}),
     "nsga2": ("evosplit.methods.nsga2", "NSGA2", {}),
     "random": ("evosplit.methods.random", "Random", {}),

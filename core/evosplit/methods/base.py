@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evosplit.problem import SplitProblem
+from evosplit.rng import Stream
 
 __all__ = ["EFFORTS", "Method", "OnProgress", "Run", "Solution"]
 
@@ -24,8 +25,9 @@ class Run:
 
     Attributes
     ----------
-    rng
-        The source of all chance.
+    stream
+        The source of all chance. A method that draws through numpy makes ``np.random.default_rng(run.stream.draw())``
+        of it, and gives up that its splits are the same with every version of numpy.
     effort
         "fast", "normal" or "thorough": fixes the amount of work, so that a seed fixes the result.
     n_jobs
@@ -36,7 +38,7 @@ class Run:
         Called with the fraction done and a sentence; may return False to stop with the best so far.
     """
 
-    rng: np.random.Generator
+    stream: Stream
     effort: str = "normal"
     n_jobs: int = 1
     time_limit: float | None = None

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evosplit.constraints import FREE
+from evosplit.measures import ordered_sum
 from evosplit.methods.base import Solution
 from evosplit.problem import SplitProblem
 from evosplit.result import non_dominated
@@ -73,12 +74,12 @@ def _column_tables(problem: SplitProblem, kinds: Ints, ways: Ints) -> Ints:
 
 def _few(problem: SplitProblem, objectives: npt.NDArray[np.float64]) -> list[int]:
     """Choose the points that no other dominates, and of many of those the best."""
-    front = non_dominated(objectives.round(12))  # sums in another order differ in the last digits
+    front = non_dominated(np.rint(objectives * 1e12))  # sums in another order differ in the last digits
     if len(front) <= MOST_POINTS:
         return front
     scaled = objectives[front] / np.where(problem.random_reference > 0, problem.random_reference, 1.0)
     chosen = {int(best) for best in scaled.argmin(axis=0)}
-    for best in np.argsort(scaled.sum(axis=1), kind="stable"):
+    for best in np.argsort(ordered_sum(scaled), kind="stable"):
         if len(chosen) < MOST_POINTS:
             chosen.add(int(best))
     return [front[i] for i in sorted(chosen)]

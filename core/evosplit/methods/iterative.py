@@ -20,7 +20,9 @@ __all__ = ["IterativeStratification"]
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
-REPAIR_CANDIDATES = 512  # units compared before one is moved to correct a size
+REPAIR_CANDIDATES = 512  # units compared before one is moved to correct a size, at most
+LEAST_CANDIDATES = 16
+REPAIR_COLUMNS = 200_000  # columns that may be looked at before a move: units with many are compared with fewer
 REPORTS = 20  # how often the caller hears of the progress
 
 
@@ -65,7 +67,7 @@ class IterativeStratification:
 
     def solve(self, problem: SplitProblem, run: Run) -> Solution:
         """Stratify, then make the sizes exact."""
-        state = run.rng.integers(1, 2**64, size=1, dtype=np.uint64)
+        state = run.stream.state()
         assignment = self._stratify(problem, run, state)
         if not self.as_published:
             _repair(problem, assignment, state)
@@ -78,7 +80,7 @@ class IterativeStratification:
         presence = _presence(problem)
         # Units that differ in repeated labels only are equal here.
         first, merged = distinct_rows(presence.indptr, presence.indices, presence.data)
-        columns = _columns(sp.csr_array(presence[first]), problem.counts.n_labels, self.order)
+        columns = _columns(sp.csr_array(presence[first]), problem, self.order)
         type_of_unit = merged[problem.type_of_unit]
         copies = np.bincount(merged, weights=problem.copies, minlength=len(first)).astype(np.int64)
         held = np.zeros((len(copies), problem.k), dtype=np.int64)  # units locked into each subset
@@ -103,7 +105,7 @@ class IterativeStratification:
             placed += more
         kernels.fill_sizes(table, copies_left, room, state)
 
-        shuffled = run.rng.permutation(np.flatnonzero(problem.locked == FREE))
+        shuffled = run.stream.permutation(np.flatnonzero(problem.locked == FREE))
         by_type = shuffled[np.argsort(type_of_unit[shuffled], kind="stable")]
         assignment = problem.locked.astype(np.int32)
         subsets = np.tile(np.arange(problem.k, dtype=np.int32), len(table))
@@ -120,14 +122,15 @@ def _presence(problem: SplitProblem) -> sp.csr_array:
     return freeze_csr(compact_csr(presence))  # read-only like LabelCounts: kernels are compiled for one kind of array
 
 
-def _columns(presence: sp.csr_array, n_labels: int, order: int) -> sp.csr_array:
+def _columns(presence: sp.csr_array, problem: SplitProblem, order: int) -> sp.csr_array:
     """Lay out what is stratified: labels and strata, and with order 2 the label pairs beside them."""
     if order == 1:
         return presence
-    pairs = find_pairs(sp.csr_array(presence[:, :n_labels]), np.ones(presence.shape[0], dtype=np.int64))
+    labels = sp.csr_array(presence[:, : problem.counts.n_labels])
+    pairs = find_pairs(labels, np.ones(presence.shape[0], dtype=np.int64), problem.pairs_kept)
     ones = np.ones(len(pairs.indices), dtype=np.int32)
     features = sp.csr_array((ones, pairs.indices, pairs.indptr), shape=(presence.shape[0], len(pairs)))
-    return sp.csr_array(sp.hstack([presence, features], format="csr"))
+    return compact_csr(sp.hstack([presence, features], format="csr"))
 
 
 def _even_shares(sizes: Ints) -> Floats:
@@ -140,15 +143,17 @@ def _even_shares(sizes: Ints) -> Floats:
     start = 0
     for stop in range(1, len(sizes) + 1):
         if stop == len(sizes) or sizes[order[stop]] > sizes[order[start]] + 1:
-            even[order[start:stop]] = sizes[order[start:stop]].mean()
+            even[order[start:stop]] = sizes[order[start:stop]].sum() / (stop - start)
             start = stop
-    return np.asarray(even / even.sum())
+    return np.asarray(even / sizes.sum())
 
 
 def _repair(problem: SplitProblem, assignment: npt.NDArray[np.int32], state: Any) -> None:
     """Make the sizes exact in place, at the least cost to the objectives of the problem."""
     from evosplit._kernels import stratification as kernels
 
+    if (np.bincount(assignment, minlength=problem.k) == problem.sizes).all():
+        return
     features, totals = problem.features, problem.column_totals
     # What one misplaced unit costs: the slope of the odds at the column's share, relative to a random split.
     prices = np.zeros(len(totals))
@@ -157,13 +162,17 @@ def _repair(problem: SplitProblem, assignment: npt.NDArray[np.int32], state: Any
             inside = slice(block.start, block.stop)
             whole = float(totals[inside].sum() if block.by_total else problem.n_units)
             rest = np.maximum(whole - totals[inside], 1.0)
-            slope = np.where(totals[inside] < whole, whole / rest**2, 0.0)
+            slope = np.where(totals[inside] < whole, whole / (rest * rest), 0.0)
             prices[inside] += slope / (reference * block.width * problem.k)
-    # A subset without a label outweighs whatever else one move can change.
-    penalties = np.zeros(len(totals))
-    penalties[: problem.counts.n_labels] = 1.0 + prices.sum() * features.data.max(initial=0) * problem.n_units
     counts = problem.column_table(problem.type_table(assignment))
     kernels.repair_sizes(
-        features.indptr, features.indices, features.data, problem.type_of_unit, totals, prices, penalties,
-        problem.sizes, problem.locked == FREE, assignment, counts, REPAIR_CANDIDATES, state,
+        features.indptr, features.indices, features.data, problem.type_of_unit, totals, prices,
+        problem.counts.n_labels, problem.sizes, problem.locked == FREE, assignment, counts, _n_candidates(problem),
+        state,
     )  # fmt: skip
+
+
+def _n_candidates(problem: SplitProblem) -> int:
+    """Return how many units a repair compares: fewer where they carry many columns, so that its work is bounded."""
+    per_unit = int(problem.copies @ np.diff(problem.features.indptr)) // problem.n_units
+    return min(max(REPAIR_COLUMNS // max(per_unit, 1), LEAST_CANDIDATES), REPAIR_CANDIDATES)

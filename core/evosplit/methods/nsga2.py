@@ -26,7 +26,6 @@ from pymoo.core.termination import Termination
 from pymoo.operators.selection.tournament import TournamentSelection
 from pymoo.operators.survival.rank_and_crowding import RankAndCrowding
 from pymoo.util.nds.non_dominated_sorting import NonDominatedSorting
-from pymoo.util.randomized_argsort import randomized_argsort
 from pymoo.util.ref_dirs import get_reference_directions
 
 from evosplit.errors import EvoSplitError
@@ -175,8 +174,9 @@ class _RankAndCrowding(RankAndCrowding):  # type: ignore[misc]
             for at, distance in zip(front, crowding, strict=True):
                 pop[at].data.update(rank=rank, crowding=distance)
             if surplus:
-                order = randomized_argsort(crowding, order="descending", random_state=random_state)
-                front = front[order[:-surplus]]
+                # Ties by chance; an unstable sort would break them as the CPU has it.
+                shuffled = random_state.permutation(len(front))
+                front = front[shuffled[np.argsort(-crowding[shuffled], kind="stable")[:-surplus]]]
             survivors.append(front)
             left -= len(front)
         return pop[np.concatenate(survivors)]

@@ -21,8 +21,8 @@ class Random:
 
     def solve(self, problem: SplitProblem, run: Run) -> Solution:
         """Deal the units, then exchange uneven ones until the sizes are right."""
-        assignment = problem.draw(run.rng)
+        assignment = problem.draw(run.stream)
         if problem.uneven:
             free = problem.locked == FREE
-            assignment = fit_sizes(problem.unit_sizes, assignment, free, problem.sizes, run.rng)
+            assignment = fit_sizes(problem.unit_sizes, assignment, free, problem.sizes, run.stream)
         return Solution([assignment])

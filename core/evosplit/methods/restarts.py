@@ -34,7 +34,7 @@ def run_restarts(evolve: Callable[[int, int, Watch], T], restarts: int, run: Run
     hears of the end only. Once the run is stopped, no further restart begins.
     """
     n = max(1, round(restarts * EFFORT_FACTORS[run.effort]))
-    seeds = run.rng.integers(2**63, size=n).tolist()
+    seeds = [run.stream.draw() for _ in range(n)]
     watch = _SharedWatch(run, n)
     # n_jobs=None leaves the number to the caller's joblib.parallel_config, if there is one.
     workers = joblib.Parallel(n_jobs=None if run.n_jobs == 1 else run.n_jobs, prefer="threads")

@@ -1,0 +1,146 @@
+"""One search: improve a split for one weight vector, by exchanges while the temperature falls, and by mending."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from evosplit.methods.evosplit.landscape import Candidate, Landscape
+from evosplit.rng import Stream
+
+__all__ = ["Search", "exponential_quantiles"]
+
+STEPS = 19  # temperatures
+COOLING = 0.79  # from one to the next: by a factor of about a hundred in all
+FROZEN = 5  # steps at the end in which only gains are accepted
+LOSSES = 200  # proposals whose median loss is the unit of the temperature
+REACH = 10  # how far apart in an order of similarity the partners of an exchange lie
+MENDING = 0.5  # part of the work that goes into mending labels
+EMPHASIS = 5.0  # how much more labels weigh while they are mended
+EMPHASIS_IN_HASTE = 60.0  # the same where the search had few trials for each unit, and so left more to mend
+SIZE_GROWTH = 9.0  # by how much the price of a wrong size grows while the temperature falls
+IDLE = 3  # rounds of mending without an exchange, each with another order, after which there is nothing left to mend
+
+
+@dataclass(frozen=True)
+class Search:
+    """Improve a split for one weight vector.
+
+    Attributes
+    ----------
+    landscape, weights, parent
+        What is searched, for which weights of the objectives, and from where.
+    seed
+        Of all chance in this search.
+    work
+        Columns evaluated in all, about.
+    hot
+        The first temperature, in units of the median loss of a proposal.
+    patience
+        See `Budget`.
+    last
+        Whether this is the vector that serves the pairs most: it keeps them while labels are mended.
+    """
+
+    landscape: Landscape
+    weights: tuple[float, ...]
+    parent: Candidate
+    seed: int
+    work: int
+    hot: float
+    patience: float
+    last: bool = False
+
+    def run(self, go_on: Callable[[int], bool]) -> Candidate:
+        """Return the improved split; `go_on` hears of the work done and says whether to go on."""
+        from evosplit._kernels import exchange
+
+        land, stream = self.landscape, Stream(self.seed)
+        rng = stream.state()
+        state = land.state(self.parent)
+        per_step = int((1.0 - MENDING) * self.work / (STEPS + FROZEN))
+
+        def any_order() -> Any:
+            return land.orders[stream.below(len(land.orders))]
+
+        def cover() -> None:
+            while exchange.mend(land.units, true, state, any_order(), REACH, *land.carriers, True, per_step, rng)[1]:
+                pass
+
+        true = land.cells(self.weights)
+        if land.problem.cover:
+            cover()
+        losses = np.empty(LOSSES)
+        found = exchange.sample_losses(
+            land.units, land.cells(self.weights, 1.0), state, any_order(), REACH, losses, rng
+        )
+        unit = float(np.sort(losses[:found])[found // 2]) if found else 0.0
+        temperature, going = self.hot * unit, True
+        for step in range(STEPS):
+            # Rare columns first: they have few places to be right, and the frequent ones settle around them.
+            cells = land.cells(self.weights, 1.0 - step / STEPS)
+            if land.problem.uneven:
+                land.price_sizes(cells, unit * (1.0 + SIZE_GROWTH * step / STEPS))
+            exchange.search(
+                land.units, cells, state, any_order(), REACH, per_step, temperature, exponential_quantiles(), False, rng
+            )
+            temperature *= COOLING
+            going = go_on(per_step)
+            if not going:
+                break
+        if land.problem.uneven and state.excess.any():
+            state = land.state(land.mend_sizes(Candidate(state.unit_at), stream))
+        for _ in range(FROZEN if going else 0):
+            exchange.search(
+                land.units, true, state, any_order(), REACH, per_step, 0.0, exponential_quantiles(), True, rng
+            )
+            going = going and go_on(per_step)
+        if land.problem.cover:
+            cover()
+        emphasis = 1.0 if self.last else EMPHASIS
+        emphasis += EMPHASIS_IN_HASTE * (1.0 - self.patience)
+        cells = land.cells(emphasise(self.weights, land.problem.objectives, emphasis))
+        done = idle = 0
+        while going and done < MENDING * self.work and idle < IDLE:
+            spent, made = exchange.mend(
+                land.units, cells, state, any_order(), REACH, *land.carriers, False, int(MENDING * self.work / 4), rng
+            )
+            done += spent
+            idle = 0 if made else idle + 1
+            going = go_on(spent)
+        candidate = Candidate(state.unit_at)
+        land.score(candidate, state)  # here, beside the other threads
+        return candidate
+
+
+def emphasise(weights: Sequence[float], objectives: Sequence[str], factor: float) -> tuple[float, ...]:
+    """Raise the weights of the objectives that are about labels."""
+    return tuple(
+        weight * (factor if name in ("images", "instances") else 1.0)
+        for weight, name in zip(weights, objectives, strict=True)
+    )
+
+
+@cache
+def exponential_quantiles() -> npt.NDArray[np.float64]:
+    """Return 1,024 quantiles of the exponential distribution, by operations that every machine rounds alike."""
+    return np.array([-_logarithm((i + 0.5) / 1024.0) for i in range(1024)])
+
+
+def _logarithm(x: float) -> float:
+    """Return the natural logarithm of 0 < x <= 1, by its series."""
+    halvings = 0
+    while x < 0.75:
+        x *= 2.0
+        halvings += 1
+    z = (x - 1.0) / (x + 1.0)
+    power, total = z, 0.0
+    for n in range(1, 41, 2):
+        total += power / n
+        power *= z * z
+    return 2.0 * total - halvings * 0.6931471805599453

@@ -1,0 +1,373 @@
+"""The problem as the search sees it: units in slots, the cost of a cell for a weight vector, the score of a split."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from evosplit.constraints import FREE
+from evosplit.measures import ordered_sum
+from evosplit.problem import SplitProblem
+from evosplit.result import non_dominated
+from evosplit.rng import Stream
+from evosplit.sizing import mend_sizes
+
+__all__ = ["Candidate", "Landscape", "Score"]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[Any]
+
+COUNTED_COLUMNS = 256  # width up to which a block's totals are counted, and all its cells evaluated when they change
+COUNTED_CELLS = 1_250_000  # the same for its width times the number of units: large sets have better use for the time
+MOVABLE_LIMIT = 400_000  # beyond so many units, most of those that are equal are fixed where they start
+MOVABLE_COPIES = 2  # how many equal units of each subset stay movable then
+ORDERS = 8  # orders of similarity, each for another importance of the labels
+EMPTY_SLOTS = 8  # empty slots in each subset, at least, where units are uneven
+TOTALS = 0.1  # weight of the total of labels, in parts of a label's: more would keep exchanges from being made
+EMPTY = 0.3  # the same for the samples without any label
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """A split in the search: the unit in each slot, slots ordered by subset."""
+
+    unit_at: npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True, eq=False)
+class Score:
+    """What a split is worth.
+
+    Attributes
+    ----------
+    excess, lack
+        By how many samples the sizes are off, and how many samples of labels are missing.
+    blocks, objectives
+        The deviations of the blocks, each over a random split's, and the objectives themselves.
+    totals
+        How far samples without a label and the total of labels are from their shares in the subsets, weighted.
+    """
+
+    excess: int
+    lack: int
+    blocks: tuple[float, ...]
+    objectives: tuple[float, ...]
+    totals: float
+
+
+class Landscape:
+    """The problem as the search sees it.
+
+    Beside the columns of the problem there is one for the total of labels. Of uneven units some are empty, so that an
+    exchange can also move one unit alone.
+    """
+
+    def __init__(self, problem: SplitProblem, starts: Sequence[Ints], stream: Stream) -> None:
+        self.problem = problem
+        # Equal units in one subset are as good as each other: beyond a few, they need not be movable.
+        tables, locked = [problem.type_table(start) for start in starts], problem.locked_table
+        crowd = np.maximum(np.minimum.reduce(tables) - locked - MOVABLE_COPIES, 0)
+        self.fixed = locked + (crowd if problem.n_units > MOVABLE_LIMIT else 0)
+        movable = [table - self.fixed for table in tables]
+        empty = np.maximum(EMPTY_SLOTS, movable[0].sum(axis=0) // 4) if problem.uneven else np.zeros_like(problem.sizes)
+        movable = [np.vstack((table, empty)) for table in movable]
+        self._per_type = movable[0].sum(axis=1)
+        self.type_of = np.repeat(np.arange(len(self._per_type), dtype=np.int32), self._per_type)
+        self.starts = [_candidate(table) for table in movable]
+        self.slots = movable[0].sum(axis=0)
+        self.first_slot = np.concatenate(([0], np.cumsum(self.slots)))
+
+        n_labels = problem.counts.n_labels
+        labels = np.asarray(problem.features[:, :n_labels].sum(axis=1), dtype=np.int32).reshape(-1, 1)
+        self.features = sp.csr_array(sp.hstack([problem.features, sp.csr_array(labels)], format="csr"))
+        self.features.sort_indices()
+        self.column_totals = np.append(problem.column_totals, problem.column_totals[:n_labels].sum())
+        self.counted = [
+            at
+            for at, block in enumerate(problem.blocks)
+            if block.by_total and block.width <= COUNTED_COLUMNS and block.width * self.n_movable <= COUNTED_CELLS
+        ]
+        # An objective that is 0 in random splits is none to speak of: it keeps its own unit.
+        self.reference = [float(value) if value > 1e-12 else 1.0 for value in problem.block_reference]
+        self._order_state, self._deal_state = stream.state(), stream.state()
+        self._scores: dict[Candidate, Score] = {}
+
+    @property
+    def n_movable(self) -> int:
+        """How many units the search may move."""
+        return len(self.type_of)
+
+    @property
+    def has_choice(self) -> bool:
+        """Whether units of different types can change places."""
+        return int((self._per_type > 0).sum()) > 1 and int((self.slots > 0).sum()) > 1
+
+    @property
+    def columns_per_unit(self) -> float:
+        """How many columns a unit has, on average."""
+        return float(self.problem.copies @ np.diff(self.problem.features.indptr)) / self.problem.n_units
+
+    @property
+    def table_bytes(self) -> int:
+        """How much memory the search reads here and there."""
+        return int(self.features.shape[1] * (8 * self.problem.k + 32) + 8 * self.features.nnz + 16 * self.n_movable)
+
+    @cached_property
+    def units(self) -> Any:
+        """What is exchanged, for the kernels."""
+        from evosplit._kernels import exchange
+
+        rows = self.features
+        sums = np.zeros((len(self._per_type), max(len(self.problem.blocks), 1)), dtype=np.int64)
+        for at in self.counted:
+            block = self.problem.blocks[at]
+            sums[:-1, at] = rows[:, block.start : block.stop].sum(axis=1)
+        return exchange.Units(
+            indptr=np.append(rows.indptr, rows.indptr[-1]).astype(np.int64),
+            indices=rows.indices.astype(np.int32),
+            data=rows.data.astype(np.int32),
+            sums=sums,
+            sizes=np.append(self.problem.type_sizes, 0).astype(np.int64),
+            type_of=self.type_of,
+            first_of=np.concatenate(([0], np.cumsum(self._per_type))).astype(np.int64),
+            occurring=np.flatnonzero(self._per_type).astype(np.int64),
+        )
+
+    def of_blocks(self, weights: Sequence[float]) -> list[float]:
+        """Turn the weights of the objectives into those of the blocks; strata share theirs."""
+        names = [block.name for block in self.problem.blocks]
+        by_name = dict(zip(self.problem.objectives, weights, strict=True))
+        by_name.setdefault("instances", by_name.get("images", 0.0))  # a companion that is no objective by itself
+        return [by_name[name] / names.count(name) for name in names]
+
+    @cached_property
+    def _bases(self) -> Floats:
+        """What odds are taken against in each subset: a row for each block, for samples, the total, twice the sizes."""
+        sizes = self.problem.sizes.astype(np.float64)
+        share = sizes / float(self.problem.sizes.sum())
+        rows = []
+        for block in self.problem.blocks:
+            whole = float(self.column_totals[block.start : block.stop].sum())
+            rows.append(whole * share if block.by_total else sizes)
+        return np.array([*rows, sizes, 2.0 * float(self.column_totals[-1]) * share, 2.0 * sizes])
+
+    @cached_property
+    def _columns(self) -> tuple[Floats, Floats]:
+        """The parameters of the columns for weights of 1, and other weights, that put rare columns first."""
+        from evosplit._kernels import exchange
+
+        problem, m = self.problem, float(self.problem.sizes.sum())
+        columns = np.zeros((len(self.column_totals), 4))
+        rare = np.zeros(len(columns))
+        for at, block in enumerate(problem.blocks):
+            inside = slice(block.start, block.stop)
+            totals = self.column_totals[inside].astype(np.float64)
+            whole = float(self.column_totals[inside].sum()) if block.by_total else m
+            price = np.where(totals < whole, 1.0 / (self.reference[at] * problem.k), 0.0)
+            importance = problem.weights[inside]
+            rarer = importance / np.sqrt(np.maximum(totals, 1.0))
+            columns[inside, exchange.WEIGHT] = price * importance / (ordered_sum(importance) or 1.0)
+            rare[inside] = price * rarer / (ordered_sum(rarer) or 1.0)
+            columns[inside, exchange.ODDS] = totals / np.maximum(whole - totals, 1.0)
+            columns[inside, exchange.BLOCK] = -1 - at if at in self.counted else at
+        columns[: problem.counts.n_labels, exchange.NEED] = problem.needs
+        empty, n_blocks = problem.empty_column, len(problem.blocks)
+        columns[empty, exchange.ODDS] = self.column_totals[empty] / max(m - self.column_totals[empty], 1.0)
+        columns[empty, exchange.BLOCK] = n_blocks
+        columns[-1, exchange.ODDS] = 1.0  # at its share, half of twice as many
+        columns[-1, exchange.BLOCK] = n_blocks + 1
+        return columns, rare
+
+    @cached_property
+    def _spans(self) -> Ints:
+        spans = [(self.problem.blocks[at].start, self.problem.blocks[at].stop, at) for at in self.counted]
+        return np.array(spans, dtype=np.int64).reshape(-1, 3)
+
+    def cells(self, weights: Sequence[float], rare: float = 0.0) -> Any:
+        """Return what each cell costs; the more `rare` is, up to 1, the more a column counts the rarer it is."""
+        from evosplit._kernels import exchange
+
+        true, rarer = self._columns
+        columns = true.copy()
+        for block, weight in zip(self.problem.blocks, self.of_blocks(weights), strict=True):
+            inside = columns[block.start : block.stop, exchange.WEIGHT]
+            if rare > 0.0:
+                inside *= 1.0 - rare
+                inside += rare * rarer[block.start : block.stop]
+            inside *= weight
+        price = self._price_of_label(weights)
+        columns[self.problem.empty_column, exchange.WEIGHT] = EMPTY * price
+        per_sample = float(self.column_totals[-1]) / float(self.problem.sizes.sum())
+        columns[-1, exchange.WEIGHT] = 0.5 * TOTALS * price * per_sample  # a label more or less costs as much as of one
+        return exchange.Cells(columns, self._spans)
+
+    def _price_of_label(self, weights: Sequence[float]) -> float:
+        """Return the weight of one label's column where samples with it are spread, else 0."""
+        for at, (block, weight) in enumerate(zip(self.problem.blocks, self.of_blocks(weights), strict=True)):
+            if block.name == "images":
+                return weight / (self.reference[at] * self.problem.k * max(block.width, 1))
+        return 0.0
+
+    def price_sizes(self, cells: Any, price: float) -> None:
+        """Let a sample too many, in a subset of middling size, cost so much; in place."""
+        middling = float(np.sort(self.problem.sizes)[self.problem.k // 2])
+        cells.columns[len(cells.columns) - 2] = (0.5 * price * middling, 1.0, 0.0, len(self._bases) - 1)
+
+    def state(self, candidate: Candidate) -> Any:
+        """Lay out a candidate for the kernels, which change it in place."""
+        from evosplit import _kernels
+        from evosplit._kernels import exchange
+
+        unit_at = candidate.unit_at.copy()
+        slot_of = np.empty_like(unit_at)
+        slot_of[unit_at] = np.arange(len(unit_at), dtype=np.int32)
+        table, rows = self.type_table(candidate), self.features
+        counts = _kernels.sum_features(rows.indptr, rows.indices, rows.data, table, rows.shape[1])
+        totals = self._bases.copy()
+        for at in self.counted:
+            block = self.problem.blocks[at]
+            totals[at] = counts[block.start : block.stop].sum(axis=0)
+        return exchange.State(
+            unit_at=unit_at,
+            slot_of=slot_of,
+            starts=self.first_slot,
+            counts=counts,
+            totals=totals,
+            excess=self.problem.type_sizes @ table - self.problem.sizes,
+            gains=np.zeros(len(counts), dtype=np.int64),
+        )
+
+    def type_table(self, candidate: Candidate) -> Ints:
+        """Return units per type and subset."""
+        table = self.fixed.copy()
+        kinds = self.type_of[candidate.unit_at]
+        n_types = self.problem.n_types
+        for j in range(self.problem.k):
+            inside = kinds[self.first_slot[j] : self.first_slot[j + 1]]
+            table[:, j] += np.bincount(inside, minlength=n_types + 1)[:n_types]
+        return table
+
+    def score(self, candidate: Candidate, state: Any = None) -> Score:
+        """Evaluate a candidate, laid out as `state` if it is already, or remember what it is worth."""
+        if candidate not in self._scores:
+            problem = self.problem
+            state = state or self.state(candidate)
+            counts, excess = state.counts, state.excess
+            blocks = problem.evaluate_blocks(counts[:-1], problem.sizes + excess)
+            share = problem.sizes / problem.sizes.sum()
+            ends = [problem.empty_column, len(counts) - 1]
+            off = np.abs(counts[ends] - self.column_totals[ends, None] * share) / np.maximum(problem.sizes, 1)
+            off *= [[EMPTY], [TOTALS]]
+            lack = np.maximum(problem.needs[:, None] - counts[: problem.counts.n_labels], 0)
+            self._scores[candidate] = Score(
+                excess=int(np.abs(excess).sum()),
+                lack=int(lack.sum()),
+                blocks=tuple(float(value) / unit for value, unit in zip(blocks, self.reference, strict=True)),
+                objectives=tuple(problem.by_objective(blocks).tolist()),
+                totals=float(ordered_sum(off.ravel())),
+            )
+        return self._scores[candidate]
+
+    def cost(self, candidate: Candidate, weights: Sequence[float]) -> tuple[int, int, float]:
+        """Return what a candidate is worth for a weight vector: sizes first, then missing labels, then the cost."""
+        score = self.score(candidate)
+        cost = self._price_of_label(weights) * score.totals
+        for weight, deviation in zip(self.of_blocks(weights), score.blocks, strict=True):
+            cost += weight * deviation
+        return score.excess, score.lack, cost
+
+    def best_of(self, candidates: Sequence[Candidate], weights: Sequence[float]) -> Candidate:
+        """Return the best of the candidates for a weight vector."""
+        return min(candidates, key=lambda candidate: self.cost(candidate, weights))
+
+    def front_of(self, candidates: Sequence[Candidate]) -> list[Candidate]:
+        """Return those that no other one dominates, of those with the best sizes and the fewest missing labels."""
+        scores = [self.score(candidate) for candidate in candidates]
+        least = min((score.excess, score.lack) for score in scores)
+        right = [i for i, score in enumerate(scores) if (score.excess, score.lack) == least]
+        best = non_dominated(np.array([scores[i].objectives for i in right]))
+        return [candidates[right[i]] for i in best]
+
+    def assignments(self, candidates: Sequence[Candidate]) -> list[npt.NDArray[np.integer[Any]]]:
+        """Turn candidates into one subset number per unit of the problem; equal units are dealt out at random."""
+        from evosplit._kernels import rng
+
+        problem = self.problem
+        shuffled = np.flatnonzero(problem.locked == FREE)
+        rng.shuffle(shuffled, self._deal_state.copy())
+        order = shuffled[np.argsort(problem.type_of_unit[shuffled], kind="stable")]
+        made: list[npt.NDArray[np.integer[Any]]] = []
+        small: Any = np.int8 if problem.k <= 127 else np.int32
+        subsets = np.tile(np.arange(problem.k, dtype=small), problem.n_types)
+        for candidate in candidates:
+            free = self.type_table(candidate) - problem.locked_table
+            assignment = problem.locked.astype(small)
+            assignment[order] = np.repeat(subsets, free.ravel())
+            made.append(assignment)
+        return made
+
+    def mend_sizes(self, candidate: Candidate, stream: Stream) -> Candidate:
+        """Exchange units until the sizes are right, or no exchange of two brings them nearer."""
+        subset = np.repeat(np.arange(self.problem.k, dtype=np.int32), self.slots)
+        here = np.empty(self.n_movable, dtype=np.int64)
+        here[candidate.unit_at] = subset
+        sizes = np.append(self.problem.type_sizes, 0)[self.type_of]
+        capacities = self.problem.sizes - self.problem.type_sizes @ self.fixed
+        mended = mend_sizes(sizes, here, sizes > 0, capacities, stream)
+        # A unit that moved without another one in return has changed places with an empty one.
+        gone = np.bincount(mended, minlength=self.problem.k) - self.slots
+        for j in np.flatnonzero(gone > 0):
+            for other in np.flatnonzero(gone < 0):
+                number = min(gone[j], -gone[other])
+                mended[np.flatnonzero((mended == j) & (sizes == 0))[:number]] = other
+                gone[j] -= number
+                gone[other] += number
+        return Candidate(np.argsort(mended, kind="stable").astype(np.int32))
+
+    @cached_property
+    def carriers(self) -> tuple[Ints, Ints, int]:
+        """The units that carry each label: (start of each list, units, number of columns that are about labels)."""
+        from evosplit._kernels import exchange
+
+        problem, n_labels = self.problem, self.problem.counts.n_labels
+        # The first columns count samples with a label even where that is no objective: `cover` needs them.
+        about_labels = [block.stop for block in problem.blocks if block.name in ("images", "instances")]
+        starts, units = exchange.carriers_of_labels(self.units.indptr, self.units.indices, self.type_of, n_labels)
+        return starts, units, max(about_labels, default=n_labels)
+
+    @cached_property
+    def orders(self) -> list[Any]:
+        """Orders of similarity of the types, for random importances of the labels.
+
+        Every second one puts units of equal size side by side first, so that exchanges keep the sizes.
+        """
+        from evosplit._kernels import exchange, rng
+
+        made = []
+        state = self._order_state.copy()  # two threads may come here at once, and must find the same
+        for turn in range(ORDERS):
+            labels, neighbours = np.arange(self.problem.counts.n_labels), self.units.occurring.copy()
+            rng.shuffle(labels, state)
+            rng.shuffle(neighbours, state)
+            importance = np.empty_like(labels)
+            importance[labels] = np.arange(len(labels))
+            keys = exchange.similarity_keys(self.units.indptr, self.units.indices, importance)
+            neighbours = neighbours[np.argsort(keys[neighbours], kind="stable")]
+            if self.problem.uneven and turn % 2 == 0:
+                neighbours = neighbours[np.argsort(self.units.sizes[neighbours], kind="stable")]
+            rank = np.zeros(len(self._per_type), dtype=np.int64)
+            rank[neighbours] = np.arange(len(neighbours))
+            made.append(exchange.Order(neighbours, rank))
+        return made
+
+
+def _candidate(table: Ints) -> Candidate:
+    """Take units of each type for each subset, as many as the table says."""
+    subset_of = np.repeat(np.tile(np.arange(table.shape[1], dtype=np.int32), len(table)), table.ravel())
+    return Candidate(np.argsort(subset_of, kind="stable").astype(np.int32))

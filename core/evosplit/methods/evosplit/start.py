@@ -1,0 +1,85 @@
+"""Where the search starts from: a stratified split, a systematic sample, groups dealt by size."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from evosplit.constraints import FREE
+from evosplit.methods.base import Run
+from evosplit.methods.iterative import IterativeStratification
+from evosplit.problem import SplitProblem
+from evosplit.rng import Stream
+from evosplit.sizing import fit_sizes
+
+Ints = npt.NDArray[Any]
+
+SIMILAR_SIZES = 0.5  # smallest over largest subset above which a systematic sample has nothing to add
+
+
+def find_starts(problem: SplitProblem, run: Run) -> list[Ints]:
+    """Stratify by labels and by pairs, and where sizes differ take a systematic sample; or deal out groups.
+
+    Stratification deals out rare pairs first, and with them the samples that have many labels: subsets of equal size
+    get their parts of these, a small one gets none.
+    """
+    if problem.uneven:
+        return [_deal_uneven(problem, run.stream)]
+    starts = [_stratified(problem, run, 1)]
+    if any(block.name == "pairs" and block.width for block in problem.blocks):
+        starts.append(_stratified(problem, run, 2))
+    if problem.sizes.min() < SIMILAR_SIZES * problem.sizes.max():
+        starts.append(_systematic_sample(problem, run.stream))
+    return starts
+
+
+def _stratified(problem: SplitProblem, run: Run, order: int) -> Ints:
+    """Stratify iteratively, by labels or by label pairs."""
+    method = IterativeStratification(order)
+
+    def pass_on(_: float, message: str) -> None:
+        if run.stopped is None:  # whoever stops now still gets a stratified split
+            run.report(0.0, message)
+
+    return np.asarray(method.solve(problem, Run(run.stream, on_progress=pass_on)).assignments[0])
+
+
+def _systematic_sample(problem: SplitProblem, stream: Stream) -> Ints:
+    """Line up the free units, similar ones side by side, and let every subset have its share all along the line."""
+    from evosplit._kernels import exchange, rng
+
+    n_labels = problem.counts.n_labels
+    rank = np.empty(n_labels, dtype=np.int64)
+    rank[np.argsort(-problem.column_totals[:n_labels], kind="stable")] = np.arange(n_labels)
+    keys = exchange.similarity_keys(problem.features.indptr.astype(np.int64), problem.features.indices, rank)
+    place_of_type = np.empty(problem.n_types, dtype=np.int32)
+    place_of_type[np.argsort(keys, kind="stable")] = np.arange(problem.n_types)
+    free = np.flatnonzero(problem.locked == FREE)
+    rng.shuffle(free, stream.state())
+    queue = free[np.argsort(place_of_type[problem.type_of_unit[free]], kind="stable")]
+    turns = np.concatenate(
+        [(np.arange(room) + stream.below(1 << 30) / (1 << 30)) / max(room, 1) for room in problem.rooms]
+    )
+    subsets = np.repeat(np.arange(problem.k, dtype=np.int32), problem.rooms)
+    assignment = problem.locked.astype(np.int32)
+    assignment[queue] = subsets[np.argsort(turns, kind="stable")]
+    return assignment
+
+
+def _deal_uneven(problem: SplitProblem, stream: Stream) -> Ints:
+    """Deal out uneven units from the largest to the smallest, then exchange some until the sizes are right."""
+    from evosplit._kernels import rng
+    from evosplit._kernels import stratification as kernels
+
+    queue = np.flatnonzero(problem.locked == FREE)
+    rng.shuffle(queue, stream.state())
+    queue = queue[np.argsort(-problem.unit_sizes[queue], kind="stable")]
+    assignment = problem.locked.copy()
+    assignment[queue] = kernels.deal_uneven(
+        problem.features.indptr, problem.features.indices, problem.features.data, problem.type_of_unit[queue],
+        problem.unit_sizes[queue], problem.column_totals, problem.sizes / problem.sizes.sum(),
+        problem.column_table(problem.locked_table), problem.rooms.copy(),
+    )  # fmt: skip
+    return fit_sizes(problem.unit_sizes, assignment, problem.locked == FREE, problem.sizes, stream)

@@ -1,0 +1,93 @@
+"""What a split scores, and what a random one does."""
+
+from __future__ import annotations
+
+import itertools
+
+import naive
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies import problems
+
+from evosplit import LabelCounts
+from evosplit.constraints import resolve_constraints
+from evosplit.methods import iterative
+from evosplit.problem import build_problem
+from evosplit.ratios import Subsets
+from evosplit.rng import Stream
+
+
+def built(counts, sizes, **options):
+    """Lay out the problem; further options are constraints, but for the objectives."""
+    subsets = Subsets(tuple(f"s{j}" for j in range(len(sizes))), tuple(sizes))
+    labelled = LabelCounts(np.array(counts))
+    objectives = options.pop("objectives", ("images", "instances", "pairs"))
+    constraints = resolve_constraints(labelled, subsets, **options) if options else None
+    return build_problem(labelled, subsets, objectives=objectives, constraints=constraints)
+
+
+@settings(max_examples=40)
+@given(problems(min_labels=1, max_samples=7), st.data())
+def test_reference_is_what_random_splits_score(problem, data):
+    """Where odds are taken against samples it is the mean over all splits, with weights and locks."""
+    counts, sizes = problem
+    names = [f"s{j}" for j in range(len(sizes))]
+    start = np.repeat(np.arange(len(sizes)), sizes)
+    lock = data.draw(st.lists(st.booleans(), min_size=len(start), max_size=len(start)))
+    locked = [names[j] if held else None for j, held in zip(start, lock, strict=True)]
+    weights = {"0": 3.0} if data.draw(st.booleans()) else None
+    made = built(counts, sizes, objectives=("images", "pairs"), locked=locked, label_weights=weights)
+    blocks = [at for at, block in enumerate(made.blocks) if not block.by_total]
+    scores = []
+    for assignment in naive.assignments_of(sizes):
+        if all(a == b for a, b, held in zip(assignment, start, lock, strict=True) if held):
+            table = made.column_table(made.type_table(np.array(assignment)))
+            scores.append(made.evaluate_blocks(table)[blocks])
+    assert made.block_reference[blocks] == pytest.approx(np.mean(scores, axis=0), rel=1e-9, abs=1e-12)
+
+
+def test_reference_of_groups_and_instances_is_drawn():
+    """Where only draws tell, the reference is the mean of three random splits, the same each time."""
+    counts = np.random.default_rng(0).poisson(0.5, size=(60, 5))
+    for options in ({}, {"groups": [i // 2 for i in range(60)]}):
+        made = built(counts, (30, 20, 10), objectives=("instances",), **options)
+        stream, scores = Stream(0), []
+        for _ in range(3):
+            table = made.column_table(made.type_table(made.draw(stream)))
+            scores.append(made.evaluate(table))
+        assert made.random_reference == pytest.approx(np.mean(scores, axis=0))
+        assert (
+            made.random_reference.tolist()
+            == built(counts, (30, 20, 10), objectives=("instances",), **options).random_reference.tolist()
+        )
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+def test_stacked_splits_score_as_one_by_one(grouped):
+    """Axes in front are further splits: the same numbers to the last bit."""
+    counts = np.random.default_rng(1).poisson(0.5, size=(40, 6))
+    options = {"groups": [i // 2 for i in range(40)]} if grouped else {}
+    made = built(counts, (20, 12, 8), strata={"half": [i % 2 for i in range(40)], "third": [i % 3 for i in range(40)]},
+                 **options)  # fmt: skip
+    stream = Stream(0)
+    tables = [made.column_table(made.type_table(made.draw(stream))) for _ in range(6)]
+    stacked = made.evaluate(np.array(tables).reshape(2, 3, *tables[0].shape))
+    assert stacked.shape == (2, 3, 4)
+    assert stacked.reshape(6, 4).tolist() == [made.evaluate(table).tolist() for table in tables]
+
+
+def test_draws_reach_every_split():
+    """Every split of exact size is drawn, the locked sample stays."""
+    made = built([[1], [0], [1], [1]], (2, 2), locked={"s1": [0]})
+    stream = Stream(3)
+    found = {tuple(made.draw(stream).tolist()) for _ in range(60)}
+    assert found == {split for split in itertools.product((0, 1), repeat=4) if sum(split) == 2 and split[0] == 1}
+
+
+@pytest.mark.parametrize(("n_labels", "candidates"), [(3, 512), (100, 39), (300, 16)])
+def test_repairs_compare_fewer_units_that_carry_much(n_labels, candidates):
+    """The columns that a repair looks at before a move are bounded, but for a few units that it always compares."""
+    made = built(np.ones((6, n_labels), dtype=int), (3, 3), objectives=("images", "pairs"))
+    assert iterative._n_candidates(made) == candidates
