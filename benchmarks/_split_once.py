@@ -114,7 +114,7 @@ def datumaro(_: argparse.Namespace) -> Splitter:
 
 
 def evosplit(options: argparse.Namespace) -> Splitter:
-    """Our own methods, through the public door."""
+    """Our own methods, through the public interface."""
     import evosplit as engine
 
     def split(matrix: sp.csr_array, ratios: list[float]) -> Splits:

@@ -1,4 +1,4 @@
-"""What the COCO door costs: re-splitting a file of train2017's size, beside plain JSON and a copy.
+"""What the COCO adapter costs: re-splitting a file of train2017's size, beside plain JSON and a copy.
 
 Run it with `python -m benchmarks.coco`; it prints its table and keeps it in `benchmarks/results/coco.md`.
 The file is generated in a temporary directory (about 450 MB, and as much again for the outputs) and deleted
@@ -232,7 +232,7 @@ def report(found: dict[str, list[Usage]], size: int, rounds: int) -> str:
     def median(name: str, field: str = "cpu") -> float:
         return float(statistics.median(getattr(usage, field) for usage in found[name]))
 
-    copy, pieces, door = list(found)[:3]
+    copy, pieces, adapter = list(found)[:3]
     rows = [
         [
             name,
@@ -243,13 +243,13 @@ def report(found: dict[str, list[Usage]], size: int, rounds: int) -> str:
         ]
         for name in found
     ]
-    parts = np.median([usage.result for usage in found[door]], axis=0)
-    ratios = sorted(mine.cpu / other.cpu for mine, other in zip(found[door], found[copy], strict=True))
+    parts = np.median([usage.result for usage in found[adapter]], axis=0)
+    ratios = sorted(mine.cpu / other.cpu for mine, other in zip(found[adapter], found[copy], strict=True))
     lines = [
         f"Reading takes {parts[0]:.2f} and writing {parts[1]:.2f} CPU s: together "
-        f"{median(door) / median(copy):.1f} times a plain byte copy (in the single rounds "
+        f"{median(adapter) / median(copy):.1f} times a plain byte copy (in the single rounds "
         f"{ratios[0]:.1f} to {ratios[-1]:.1f}; the bar is 3), and "
-        f"{median(door) / median(pieces):.1f} times a copy by the megabyte.",
+        f"{median(adapter) / median(pieces):.1f} times a copy by the megabyte.",
         f"The whole command at effort normal takes {median(NORMAL) / median('`json.load`'):.2f} times "
         f"the CPU time of one `json.load` (the bar is 0.5) and {median(NORMAL, 'peak'):.0f} MiB at its "
         "peak (the bar is 1024).",
@@ -261,7 +261,7 @@ def report(found: dict[str, list[Usage]], size: int, rounds: int) -> str:
         "not handed out before takes three times as long as one that finds it warm, hence the range."
     )
     return (
-        "# The COCO door\n\n"
+        "# The COCO adapter\n\n"
         f"{machine_line('msgspec', 'numpy', 'pycocotools')} A generated file of {size / 1e6:.0f} MB.\n\n"
         + markdown_table(["", "CPU s", "range", "wall s", "peak MiB"], rows)
         + "\n"

@@ -1,30 +1,32 @@
-"""The default engine against the paper's cells, on COCO, its latency and threads, and what each of its parts is worth.
+"""The default engine: the paper's cells, dense sets, COCO, latency, threads, and what each constant is worth.
 
-    python -m benchmarks.engine --data DIRECTORY [paper] [coco] [latency] [threads] [parts]
+    python -m benchmarks.engine --data DIRECTORY [paper] [dense] [coco] [latency] [threads] [parts]
 
-The directory holds the label matrices of the paper's 14 data sets and `paper_tables.json` (see `common.find_sets`), and
-COCO's labels in `coco/coco2017_80_presence.npz`. Each section runs in a process of its own on one core. It writes
-`benchmarks/results/engine.md`. With `--keep FILE` the figures of every section are kept there, and sections that were
-not asked for are taken from it.
+The directory holds the label matrices of the paper's 14 data sets and `paper_tables.json` (see `common.find_sets`),
+COCO's labels in `coco/coco2017_80_presence.npz`, and perhaps sets whose samples carry many labels in `dense/*.npz`.
+Each section runs in a process of its own on one core. It writes `benchmarks/results/engine.md`. With `--keep FILE` the
+figures of every section are kept there, and sections that were not asked for are taken from it.
 """
 
 from __future__ import annotations
 
 import argparse
+import ast
+import inspect
 import json
 import os
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import replace
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 from unittest.mock import patch
 
 import numpy as np
 
-from benchmarks._split_once import scikit_multilearn
+from benchmarks._split_once import iterative_stratification, scikit_multilearn
 from benchmarks.common import (
     coco_like,
     find_sets,
@@ -37,21 +39,32 @@ from benchmarks.common import (
     tables_of,
     write_result,
 )
+from benchmarks.families import BOUND, COMPARED, IS, TINY, Problem, draw
 from evosplit import LabelCounts, Split, kfold, measure, split
 
 FOLDS = 10
 OBJECTIVES = ("instances", "pairs")  # the forms that the paper's tables show
 SHAPES: dict[str, Any] = {"0.8 / 0.1 / 0.1": (0.8, 0.1, 0.1), "k = 10": FOLDS}
-PARTS_SETS = ("emotions", "yeast", "tmc2007_500", "enron")
-PARTS_SEEDS = 3
-PARTS = {
-    "the engine": "",
-    "one generation": "one search for each weighting, as long as all generations together",
-    "no ancestor": "each weighting starts from the stratified split",
-    "random start": "a random split instead of the stratified one",
-    "not smooth": "small deviations count as they are from the beginning; enron is too large for that to matter",
-    "rare as frequent": "no label or pair weighs more than the objectives say while the search cools down",
-    "crossover": "from the second generation on, half of what a neighbour in the fan does otherwise comes from it",
+PARTS_SEEDS = range(2000, 2020)  # of families: neither tuned on nor reported
+PARTS_LABELS = 100_000  # of all samples together, in the draws taken: each search takes about a second
+# Where half and twice are not what tells most: the constant -> other values.
+OTHERWISE: dict[str, tuple[Any, ...]] = {
+    "COUNTED_COLUMNS": (0, 512),
+    "EMPHASIS": (1.0, 10.0),
+    "EMPHASIS_IN_HASTE": (0.0, 120.0),
+    "EMPTY": (0.0, 1.0),
+    "FROZEN": (0, 10),
+    "HOT": (0.025, 2.5),
+    "LABELS_FIRST": (0.0,),
+    "MENDING": (0.0, 0.25),
+    "MOVABLE_LIMIT": (0,),
+    "ORDERS": (1, 16),
+    "PER_UNIT": (0, 5_000),
+    "REHEAT": (0.1, 1.0),
+    "SIMILAR_SIZES": (0.0, 1.1),
+    "SIZE_GROWTH": (0.0, 18.0),
+    "TOTALS": (0.0, 0.2),
+    "WARM": (0.0, 1.0),
 }
 Cell = dict[str, Any]
 
@@ -333,110 +346,244 @@ def threads_section(cells: list[Cell]) -> str:
     )
 
 
+def engine_modules() -> list[ModuleType]:
+    """Return the modules that hold the engine's constants."""
+    from evosplit.methods.evosplit import anneal, budget, landscape, solve, start
+
+    return [budget, start, landscape, anneal, solve]
+
+
+def variants() -> Iterator[tuple[str, str, Any]]:
+    """Give each constant of the engine other values: (row, constant, value)."""
+    for module in engine_modules():
+        for statement in ast.parse(inspect.getsource(module)).body:  # what a module only imports is left alone
+            if not isinstance(statement, ast.Assign) or not isinstance(statement.targets[0], ast.Name):
+                continue
+            name = statement.targets[0].id
+            value = getattr(module, name)
+            if name.isupper() and isinstance(value, (int, float, tuple)):
+                for other in OTHERWISE.get(name, other_values(value)):
+                    yield f"{name}: {_short(value)} → {_short(other)}", name, other
+
+
+def other_values(value: Any) -> tuple[Any, ...]:
+    """Give half and twice; of a part of a half and more, its square and root; of many, every second and the middle.
+
+    Examples
+    --------
+    >>> other_values(8), other_values(0.25), other_values(0.64), other_values((0, 1, 2, 3, 4))
+    ((4, 16), (0.125, 0.5), (0.41, 0.8), ((0, 2, 4), (2,)))
+    """
+    if isinstance(value, tuple):
+        return value[::2], value[len(value) // 2 : len(value) // 2 + 1]
+    if 0.5 <= value < 1:
+        return round(value**2, 2), round(value**0.5, 2)
+    return (value // 2 if isinstance(value, int) else value / 2), 2 * value
+
+
+def _short(value: Any) -> str:
+    return f"{value:,}" if isinstance(value, int) else f"{value:g}" if isinstance(value, float) else str(value)
+
+
 @contextmanager
-def changed(part: str, effort: str) -> Iterator[Any]:
-    """Take a part of the engine away or add one, the number of trials unchanged; yield the method."""
-    from evosplit.methods import memetic
+def with_constant(name: str, value: Any) -> Iterator[None]:
+    """Change a constant of the engine, wherever it was imported to."""
+    with ExitStack() as stack:
+        for module in engine_modules():
+            if hasattr(module, name):
+                stack.enter_context(patch.object(module, name, value))
+        yield
+
+
+@contextmanager
+def without(part: str) -> Iterator[None]:
+    """Take away a part of the engine that hangs on no constant."""
+    from evosplit.methods.evosplit import solve
+    from evosplit.methods.evosplit.landscape import Landscape
     from evosplit.methods.random import Random
 
-    method, plan = memetic.Memetic(), memetic.PLANS[effort]
-    work = memetic._work
+    cells = Landscape.cells
 
-    def random_start(problem: Any, run: Any) -> Any:
-        return memetic.Start(np.asarray(Random().solve(problem, run).assignments[0]), melts=False)
+    def as_frequent(self: Any, weights: Any, rare: float = 0.0) -> Any:
+        return cells(self, weights)
 
-    def crossing(tasks: Any, n_jobs: int, clock: Any, message: str) -> Any:
-        if len(tasks) > 1 and "generation 1" not in message:
-            parents = [task.parent for task in tasks]
-            middle = len(tasks) // 2
-            for i, task in enumerate(tasks):
-                other = parents[i + (1 if i < middle else -1)]
-                tasks[i] = replace(task, parent=crossed(task.landscape, task.parent, other, int(task.seed)))
-        return work(tasks, n_jobs, clock, message)
+    def at_random(problem: Any, run: Any) -> Any:
+        return [np.asarray(Random().solve(problem, run).assignments[0])]
 
-    if part == "one generation":
-        with patch.dict(memetic.PLANS, {effort: replace(plan, generations=1)}):
-            yield method
-    elif part == "no ancestor":
-        yield replace(method, ancestor_share=0.0)
-    elif part == "not smooth":
-        yield replace(method, smooth=0.0)
-    elif part == "rare as frequent":
-        yield replace(method, rare=0.0)
-    elif part == "random start":
-        with patch.object(memetic, "_starts", lambda problem, run: [random_start(problem, run)]):
-            yield method
-    elif part == "crossover":
-        with patch.object(memetic, "_work", crossing):
-            yield method
-    else:
-        yield method
+    changes: dict[str, Any] = {
+        "rare first": (Landscape, "cells", as_frequent),
+        "stratified starts": (solve, "find_starts", at_random),
+    }
+    with patch.object(*changes[part]):
+        yield
 
 
-def crossed(landscape: Any, mother: Any, father: Any, seed: int) -> Any:
-    """Let half of the units that the father places otherwise follow him, as many there as back: sizes stay exact."""
-    rng = np.random.default_rng(seed)
-    subset = np.repeat(np.arange(landscape.problem.k, dtype=np.int32), landscape.slots)
-    here, there = np.empty_like(mother.unit_at), np.empty_like(mother.unit_at)
-    here[mother.unit_at], there[father.unit_at] = subset, subset
-    for a in range(landscape.problem.k):
-        for b in range(a):
-            leave = rng.permutation(np.flatnonzero((here == a) & (there == b)))
-            come = rng.permutation(np.flatnonzero((here == b) & (there == a)))
-            n = (min(len(leave), len(come)) + 1) // 2
-            here[leave[:n]], here[come[:n]] = b, a
-    return replace(mother, unit_at=np.argsort(here, kind="stable").astype(np.int32))
+def balanced_cost(found: Cell, random: Cell, repeats: bool) -> float:
+    """Return what `pick="balanced"` makes smallest: labels one and a half times and pairs once, over random's."""
+    scaled = {name: found[name] / random[name] if random[name] > 0 else found[name] for name in COMPARED}
+    labels = (scaled["ld"] + scaled["ld_occurrences"]) / 2 if repeats else scaled["ld"]
+    return 1.5 * labels + scaled["lpd"]
 
 
-def front_cost(made: Split) -> float:
-    """Return the mean, over many weightings of labels and pairs, of the best weighted sum on the front (R2)."""
-    if made.front is None:
-        raise ValueError("the method returned no front")
-    scaled = made.front.objectives / made.front.reference
-    shares = np.linspace(0.02, 0.98, 25)[:, None]
-    return float((shares * scaled[:, 0] + (1 - shares) * scaled[:, 1]).min(axis=1).mean())
+def parts_cells(seeds: range) -> Cell:
+    """Run the engine as it is and changed in each of its constants on draws of the families."""
+    warm_up()
+    problems = [problem for problem in map(draw, seeds) if problem.matrix.nnz <= PARTS_LABELS]
+    cells: Cell = {"draws": [f"{problem.seed} ({problem.description})" for problem in problems], "rows": {}}
+
+    def run(row: str, **options: Any) -> None:
+        cells["rows"][row] = [_part_cell(problem, **options) for problem in problems]
+        print(row, flush=True)
+
+    run("the engine")
+    run("another seed", seed=1)
+    for part in ("stratified starts", "rare first"):
+        with without(part):
+            run(f"without {part}")
+    for row, name, value in variants():
+        with with_constant(name, value):
+            run(row)
+    return cells
 
 
-def parts_cells(sets: dict[str, Path]) -> dict[str, dict[str, list[float]]]:
-    """Run the engine as it is and changed in each of its parts: part, set -> cost of the front for each seed."""
-    found: dict[str, dict[str, list[float]]] = {}
-    for part in PARTS:
-        for data in PARTS_SETS:
-            counts = load_counts(sets[data])
-            with changed(part, "normal") as method:
-                found.setdefault(part, {})[data] = [
-                    front_cost(kfold(counts, FOLDS, method=method, objectives=OBJECTIVES, seed=seed))
-                    for seed in range(PARTS_SEEDS)
-                ]
-        print(part, flush=True)
+def _part_cell(problem: Problem, **options: Any) -> Cell:
+    before = time.process_time()
+    made = problem.solve(**options)
+    cpu = time.process_time() - before
+    # Measured on all pairs, since constants decide how many of them the search sees.
+    filled = np.repeat(np.arange(len(problem.sizes)), problem.sizes)
+    at_random = [np.random.default_rng(seed).permutation(filled) for seed in range(5)]
+    found, repeats = problem.figures(made.assignment), bool((problem.matrix.data > 1).any())
+    cost = balanced_cost(found, problem.figures(at_random[0]), repeats)
+    unit = np.mean([misplaced(problem, assignment) for assignment in at_random], axis=0)
+    off = misplaced(problem, made.assignment)
+    return {"cost": cost, "cpu": cpu, "off": [found["ed"], found["flz"]], "misplaced": [off.tolist(), unit.tolist()]}
+
+
+def misplaced(problem: Problem, assignment: np.ndarray) -> np.ndarray:
+    """Return how many samples without a label, and how many labels in all, are not in the subset they belong in."""
+    lengths, k = np.diff(problem.matrix.indptr), len(problem.sizes)
+    found = np.array([np.bincount(assignment, weights=of, minlength=k) for of in (lengths == 0, lengths)])
+    share = np.array(problem.sizes) / sum(problem.sizes)
+    return np.asarray(np.abs(found - found.sum(axis=1, keepdims=True) * share).sum(axis=1) / 2)
+
+
+def parts_section(cells: Cell) -> str:
+    """Compare with the engine as it is."""
+    whole = cells["rows"]["the engine"]
+    rows, same = [], []
+    for row, changed in cells["rows"].items():
+        ratios = np.array(
+            [(new["cost"] + TINY) / (old["cost"] + TINY) for new, old in zip(changed, whole, strict=True)]
+        )
+        if row != "the engine" and all(
+            (new["cost"], new["misplaced"]) == (old["cost"], old["misplaced"])
+            for new, old in zip(changed, whole, strict=True)
+        ):
+            same.append(row)
+            continue
+        off = sum(new["off"] > old["off"] for new, old in zip(changed, whole, strict=True))
+        cpu = sum(new["cpu"] for new in changed) / sum(old["cpu"] for old in whole)
+        mean = float(np.exp(np.log(ratios).mean()))
+        lost, unit = np.array([new["misplaced"] for new in changed]).sum(axis=0)
+        rows.append(
+            [
+                row,
+                f"{mean:.3f}",
+                f"{ratios.max():.2f}",
+                f"{int((ratios > 1.001).sum())}",
+                str(off),
+                *(f"{part / by_chance:.2f}" if by_chance else "" for part, by_chance in zip(lost, unit, strict=True)),
+                f"{cpu:.2f}",
+            ]
+        )
+    n = len(whole)
+    header = ["", "cost", "worst draw", f"worse in (of {n})", "ED or FLZ higher in", "no label", "all labels", "CPU"]
+    text = (
+        "## What each constant is worth\n\n"
+        f"{n} draws of `benchmarks/families.py` that nobody tuned on, those with at most {PARTS_LABELS:,} labels of "
+        "all samples together; effort normal, one seed. Cost: what the default pick makes smallest, 1.5 × labels + "
+        "pairs, each over a random split's, relative to the engine as it is (geometric mean; above 1: worse). Worse: "
+        "by more than 0.1 %. No label, all labels: how many samples without a label, and labels of all kinds together, "
+        "are in a wrong subset, over random's. A row changes one constant and nothing else; another seed shows "
+        "what is chance. Constants of the compiled kernels have no row.\n\n" + markdown_table(header, rows)
+    )
+    if same:
+        text += "\nWithout effect on these draws: " + "; ".join(same) + ".\n"
+    return text + "\nDraws: " + "; ".join(cells["draws"]) + ".\n"
+
+
+def dense_cells(folder: Path) -> list[Cell]:
+    """Split sets whose samples carry many labels, and stratify them with iterative-stratification."""
+    warm_up()
+    stratify = iterative_stratification(argparse.Namespace())
+    found = []
+    for path in sorted(folder.glob("*.npz")):
+        counts = load_counts(path)
+        for title, shape in SHAPES.items():
+            ratios = [1 / shape] * shape if isinstance(shape, int) else list(shape)
+            before = time.process_time()
+            theirs = stratify(counts.matrix, ratios)[0]
+            peer_cpu = time.process_time() - before
+            cell: Cell = {"set": path.stem, "shape": title, "samples": counts.n_samples, "labels": counts.n_labels}
+            cell["per sample"] = float(counts.image_totals.sum() / counts.n_samples)
+            cell["peer"] = {"cpu": peer_cpu, **_compared(measure(counts, theirs, ratios))}
+            for effort in ("normal", "fast"):
+                made, cpu = solved(counts, shape, effort=effort)
+                seconds, times = BOUND[effort]
+                cell[effort] = {"cpu": cpu, "bound": seconds + times * peer_cpu, **_compared(made.measures)}
+                cell[effort] |= {"flz": made.measures.flz, "flz bound": made.measures.flz_bound, "ed": made.measures.ed}
+                print(path.stem, title, effort, f"{cpu:.2f} s of {cell[effort]['bound']:.2f} s", flush=True)
+            found.append(cell)
     return found
 
 
-def parts_section(cells: dict[str, dict[str, list[float]]]) -> str:
-    """Compare the cost of the fronts with that of the engine as it is."""
+def _compared(found: Any) -> dict[str, float]:
+    return {name: getattr(found, name) for name in COMPARED}
+
+
+def dense_section(cells: list[Cell]) -> str:
+    """Compare with iterative-stratification."""
     rows = []
-    for part, costs in cells.items():
-        ratios = [np.array(costs[data]) / np.array(cells["the engine"][data]) for data in PARTS_SETS]
-        means = [float(np.exp(np.log(ratio).mean())) for ratio in ratios]
-        worse = f"{int((np.array(ratios) > 1).sum())} of {np.size(ratios)}" if part != "the engine" else ""
-        label = part if not PARTS[part] else f"{part} ({PARTS[part]})"
-        rows.append([label, *(f"{mean:.3f}" for mean in means), f"**{np.exp(np.mean(np.log(means))):.3f}**", worse])
+    for cell in cells:
+        for effort in ("normal", "fast"):
+            mine = cell[effort]
+            cpu = f"{mine['cpu']:.2f}" if mine["cpu"] <= mine["bound"] else f"**{mine['cpu']:.2f}**"
+            ratios = [(mine[name] + TINY) / (cell["peer"][name] + TINY) for name in COMPARED]
+            rows.append(
+                [
+                    f"{cell['set']}, {cell['shape']}",
+                    effort,
+                    *(f"{ratio:.3f}" if ratio <= 1 else f"**{ratio:.3f}**" for ratio in ratios),
+                    f"{mine['flz']} ({mine['flz bound']})",
+                    f"{mine['ed']:g}",
+                    cpu,
+                    f"{mine['bound']:.2f}",
+                    f"{cell['peer']['cpu']:.2f}",
+                ]
+            )
+    shapes = {cell["set"]: cell for cell in cells}
+    described = "; ".join(
+        f"{name}: {cell['samples']:,} × {cell['labels']}, {cell['per sample']:.1f} labels a sample"
+        for name, cell in shapes.items()
+    )
+    header = ["set", "effort", *(f"{title} / peer" for title in COMPARED.values()), "FLZ (bound)", "ED"]
+    asked = ", ".join(f"{effort} {BOUND[effort][0]:g} s + {BOUND[effort][1]:g} ×" for effort in ("normal", "fast"))
     return (
-        "## What each part is worth\n\n"
-        "The same number of trial exchanges with a part of the engine changed, 10 folds, effort normal, objectives "
-        f"instances and pairs, {PARTS_SEEDS} seeds. The cost of a front is the mean, over 25 weightings of labels and "
-        "pairs (each over a random split's), of the best weighted sum on it, relative to that of the engine as it "
-        "is (above 1: worse).\n\n" + markdown_table(["", *PARTS_SETS, "mean", "worse in"], rows)
+        f"## Many labels a sample\n\n{described}. Warm, one core; peer: {IS} in the same process. Asked: at or below "
+        f"it on all three (effort normal), CPU at most {asked} the peer's.\n\n"
+        + markdown_table([*header, "CPU s", "bound", "peer's CPU s"], rows)
     )
 
 
 def main() -> None:
     """Run the sections asked for, keep their figures, write them all down."""
-    sections = ("paper", "coco", "latency", "threads", "parts")
+    sections = ("paper", "dense", "coco", "latency", "threads", "parts")
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sections", nargs="*", help=f"of {', '.join(sections)} (default: all)")
     parser.add_argument("--data", type=Path, required=True, help="directory of label matrices")
     parser.add_argument("--keep", type=Path, help="JSON file of figures")
+    parser.add_argument("--parts-seeds", default=f"{PARTS_SEEDS.start}:{PARTS_SEEDS.stop}", help="FIRST:BEHIND_LAST")
     arguments = parser.parse_args()
     if unknown := set(arguments.sections) - set(sections):
         parser.error(f"unknown sections: {', '.join(sorted(unknown))}")
@@ -447,6 +594,11 @@ def main() -> None:
     for name in arguments.sections or sections:
         if name == "paper":
             kept[name] = in_fresh_process(paper_cells, sets, paper).result
+        elif name == "dense":
+            if not (arguments.data / name).is_dir():
+                print(f"no folder {arguments.data / name}: left out")
+                continue
+            kept[name] = in_fresh_process(dense_cells, arguments.data / name).result
         elif name == "coco":
             kept[name] = in_fresh_process(coco_cells, arguments.data).result
         elif name == "latency":
@@ -454,7 +606,8 @@ def main() -> None:
         elif name == "threads":
             kept[name] = threads_cells(sets)
         else:
-            kept[name] = in_fresh_process(parts_cells, sets).result
+            first, _, behind = arguments.parts_seeds.partition(":")
+            kept[name] = in_fresh_process(parts_cells, range(int(first), int(behind))).result
         if keep is not None:
             keep.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
     text = [
@@ -462,7 +615,7 @@ def main() -> None:
         machine_line("evosplit-plugins", "numpy", "numba", "scikit-multilearn") + f" {load_line()}\n",
     ]
     writers: dict[str, Any] = {"coco": coco_section, "latency": latency_section, "threads": threads_section}
-    writers |= {"parts": parts_section, "paper": lambda cells: paper_section(cells, paper)}
+    writers |= {"parts": parts_section, "dense": dense_section, "paper": lambda cells: paper_section(cells, paper)}
     text += [writers[name](kept[name]) for name in sections if name in kept]
     print(write_result("engine", "\n".join(text)))
 

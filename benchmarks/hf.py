@@ -1,4 +1,4 @@
-"""What the Hugging Face door costs: counting labels and writing subsets of a million rows with pictures.
+"""What the Hugging Face adapter costs: counting labels and writing subsets of a million rows with pictures.
 
 Run it with `python benchmarks/hf.py`; it prints its table and keeps it in `benchmarks/results/hf.md`. Each
 line is measured in processes of its own, so that its CPU time and its memory are its own; the data set is
@@ -71,7 +71,7 @@ def loop(ds: Dataset, column: str) -> LabelCounts:
 
 
 def count(ds: Dataset, column: str) -> LabelCounts:
-    """Count with the door."""
+    """Count with the adapter."""
     return read_counts(ds, "objects.category" if column == "objects" else "labels")
 
 
@@ -127,7 +127,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--image-bytes", type=int, default=1000)
-    parser.add_argument("--repeat", type=int, default=5, help="processes per line of the door (default 5)")
+    parser.add_argument("--repeat", type=int, default=5, help="processes per line of the adapter (default 5)")
     parser.add_argument("--line", nargs=2, metavar=("WHAT", "PATH"), help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.line:
@@ -146,7 +146,7 @@ def main() -> None:
             ]
             figures[what] = median_of(runs)
     if len({figures[what]["found"] for what in LINES if not what.startswith("write")}) != 1:
-        raise SystemExit(f"the loop and the door count differently: {figures}")
+        raise SystemExit(f"the loop and the adapter count differently: {figures}")
     text = table(args.rows, size, args.repeat, figures)
     print(text)
     RESULTS.parent.mkdir(exist_ok=True)
@@ -159,7 +159,7 @@ def table(n_rows: int, size: int, repeat: int, figures: dict[str, dict[str, floa
 
     machine = f"{platform.machine()}, {os.cpu_count()} CPUs, load average {os.getloadavg()[0]:.1f}"
     lines = [
-        "# The Hugging Face door",
+        "# The Hugging Face adapter",
         "",
         f"{date.today()}; {machine}, Python {platform.python_version()}, datasets {datasets.__version__}, "
         f"pyarrow {pa.__version__}. "

@@ -7,12 +7,12 @@ are kept in docs/images; the site draws the others while it is built.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import matplotlib as mpl
 
@@ -25,7 +25,10 @@ from matplotlib.figure import Figure
 import evosplit
 from evosplit import LabelCounts, Split
 from evosplit.measures import subset_tables
-from evosplit.methods import memetic
+from evosplit.methods.evosplit.anneal import Search
+from evosplit.methods.evosplit.solve import weight_vectors
+from evosplit.problem import build_problem
+from evosplit.ratios import resolve_subsets
 
 RATIOS = {"train": 0.8, "val": 0.1, "test": 0.1}
 MEASURES = {"ld": "labels\n(LD)", "ld_occurrences": "instances\n(LD′)", "lpd": "pairs\n(LPD)"}
@@ -154,51 +157,39 @@ def terms_unit(counts: LabelCounts) -> np.ndarray[Any, np.dtype[np.float64]]:
     return counts.image_totals / (counts.n_samples - counts.image_totals)
 
 
-@contextmanager
-def watched(stages: list[tuple[str, list[Any]]]) -> Iterator[None]:
-    """Keep every batch of splits that the search makes."""
-    work = memetic._work
+@cache
+def search_stages() -> tuple[dict[str, np.ndarray[Any, Any]], Split]:
+    """Run the default method; return what the splits of each stage score, over a random split's, and the result."""
+    counts = street_scenes(1500, 60, 1)
+    searched: list[tuple[Search, tuple[float, ...]]] = []
+    run = Search.run
 
-    def watch(tasks: Any, n_jobs: int, clock: Any, message: str) -> Any:
-        found = work(tasks, n_jobs, clock, message)
-        stages.append((message, [(task.landscape, candidate) for task, candidate in zip(tasks, found, strict=True)]))
+    def watch(search: Search, go_on: Callable[[int], bool]) -> Any:
+        found = run(search, go_on)
+        searched.append((search, search.landscape.score(found).objectives))
         return found
 
-    memetic._work = watch
-    try:
-        yield
-    finally:
-        memetic._work = work
-
-
-@cache
-def search_stages() -> tuple[tuple[str, ...], list[np.ndarray[Any, Any]], Split]:
-    """Run the default method and return, for each stage, the objectives of its splits over a random split's."""
-    counts = street_scenes(1500, 60, 1)
-    stages: list[tuple[str, list[Any]]] = []
-    with watched(stages):
+    with patch.object(Search, "run", watch):
         split = evosplit.split(counts, RATIOS, objectives=("images", "pairs"))
     assert split.front is not None
-    start = evosplit.split(counts, RATIOS, method="sois", objectives=("images", "pairs")).front
-    assert start is not None
-    names, points = ["start: stratification"], [start.objectives]
-    for number, (_, found) in enumerate(stages):
-        names.append("ancestor" if number == 0 else f"generation {number}")
-        values = [landscape.problem.evaluate(landscape.tables(candidate)[1]) for landscape, candidate in found]
-        points.append(np.array(values))
-    return tuple(names), [values / split.front.reference for values in points], split
+    landscape = searched[0][0].landscape
+    stages: dict[str, list[tuple[float, ...]]] = {
+        "starts": [landscape.score(start).objectives for start in landscape.starts],
+        "ancestors": [found for _, found in searched[:2]],
+        "round 1": [found for _, found in searched[2:5]],
+        "round 2": [found for _, found in searched[5:]],
+    }
+    return {name: np.array(found) / split.front.reference for name, found in stages.items()}, split
 
 
 def engine_stages(theme: Theme) -> Figure:
     """Follow the search from its start to the front."""
-    names, points, split = search_stages()
+    stages, split = search_stages()
     front = split.front.objectives / split.front.reference
     figure, axes = plt.subplots(1, 2, figsize=(9, 3.6))
-    fading = mpl.colors.LinearSegmentedColormap.from_list("generations", [theme.subsets[0], theme.subsets[2]])
-    generations = np.linspace(0, 1, max(len(names) - 2, 2))
-    colours = [theme.ink, theme.subsets[1], *map(fading, generations)]
+    colours = [theme.ink, theme.subsets[1], theme.subsets[0], theme.subsets[2]]
     for axis in axes:
-        for order, (name, values, colour) in enumerate(zip(names, points, colours, strict=False)):
+        for order, ((name, values), colour) in enumerate(zip(stages.items(), colours, strict=True)):
             axis.scatter(*values.T, s=40, color=colour, label=name, zorder=9 - order, edgecolor=theme.page, lw=0.6)
         axis.plot(*front.T, color=theme.accent, lw=1.2, zorder=2, label="front")
         axis.set_xlabel("labels: ÷ random's")
@@ -216,16 +207,17 @@ def engine_stages(theme: Theme) -> Figure:
     return figure
 
 
-def engine_fan(theme: Theme) -> Figure:
-    """Show the weights of the labels and of the pairs over the fan."""
-    method = memetic.Memetic()
-    objectives, points = ("images", "pairs"), memetic.PLANS["normal"].points
-    weights = memetic.weightings(objectives, points, method.steep_centre, method.label_end, method.pair_end)
+def engine_weights(theme: Theme) -> Figure:
+    """Show the weights of the labels and of the pairs in each weight vector."""
+    counts = street_scenes()
+    problem = build_problem(counts, resolve_subsets(RATIOS, counts.n_samples), objectives=("images", "pairs"))
+    weights = np.array(weight_vectors(problem, patience=1.0))
     figure, axis = plt.subplots(figsize=(9, 2.3))
-    at = np.arange(points)
+    at = np.arange(len(weights))
     axis.bar(at, weights[:, 0], color=theme.subsets[1], width=0.72, label="weight of the labels")
     axis.bar(at, weights[:, 1], bottom=weights[:, 0], color=theme.subsets[2], width=0.72, label="weight of the pairs")
-    axis.set_xticks(at, ["labels first", *[""] * (points // 2 - 1), "balanced", *[""] * (points // 2 - 1), "pairs"])
+    between = [""] * (len(weights) // 2 - 1)
+    axis.set_xticks(at, ["labels first", *between, "the ancestors'", *between, "pairs"])
     axis.set_yticks([0, 1])
     axis.legend(frameon=False, loc="upper center", bbox_to_anchor=(0.5, 1.26), ncols=2)
     return figure
@@ -285,7 +277,7 @@ def engine_quality(theme: Theme) -> Figure:
 
 def tradeoffs(theme: Theme) -> Figure:
     """Show the front with what each rule picks."""
-    split = search_stages()[2]
+    split = search_stages()[1]
     front = split.front.objectives / split.front.reference
     figure, axis = plt.subplots(figsize=(9, 3.6))
     axis.plot(*front.T, color=theme.line, lw=1.4, zorder=1)
@@ -334,7 +326,7 @@ FIGURES: dict[str, Callable[[Theme], Figure]] = {
     "measures-by-hand": measures_by_hand,
     "measures-terms": measures_terms,
     "engine-stages": engine_stages,
-    "engine-fan": engine_fan,
+    "engine-weights": engine_weights,
     "engine-exchange": engine_exchange,
     "engine-quality": engine_quality,
     "tradeoffs": tradeoffs,
