@@ -94,6 +94,12 @@ def add_split_flags(parser: argparse.ArgumentParser) -> None:
         "--no-cover", dest="cover", action="store_false", help="do not insist on each label in each subset"
     )
     group.add_argument(
+        "--cover",
+        choices=["all"],
+        default=True,
+        help="all: insist on it also where that makes labels more than twice as uneven",
+    )
+    group.add_argument(
         "--min-per-label",
         type=int,
         metavar="N",

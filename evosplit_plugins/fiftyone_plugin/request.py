@@ -36,7 +36,7 @@ class SplitRequest:
     duplicate_threshold: float | None
     group_copies: bool
     strata_fields: tuple[str, ...]
-    cover: bool
+    cover: bool | str
     min_per_label: int
     label_weights: Mapping[str, float] | None
     effort: str
@@ -66,7 +66,8 @@ class SplitRequest:
         existing = params.get("existing") or "replace"
         if existing not in ("replace", "keep"):
             raise EvoSplitError(f"existing is {existing!r}; choose 'replace' or 'keep'")
-        cover = params.get("cover", True) is not False
+        asked = params.get("cover")
+        cover = True if asked is None else asked
         hidden = params.get("more") is False  # what was typed before the form hid it does not hold
         weights = None if hidden else params.get("label_weights")
         least = params.get("min_per_label") if cover and not hidden else None

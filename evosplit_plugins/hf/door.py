@@ -85,7 +85,7 @@ def evosplit_hf(
     return_split: bool = False,
     method: str = "evosplit",
     objectives: Sequence[str] | None = None,
-    cover: bool = True,
+    cover: bool | str = True,
     pick: str | int = "balanced",
     effort: str = "normal",
     time_limit: float | None = None,

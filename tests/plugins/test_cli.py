@@ -243,6 +243,14 @@ def test_apply_and_audit(source, tmp_path):
     assert "bound" in command("coco", "audit", *files, "--no-compare").stdout
 
 
+def test_cover(source, tmp_path):
+    """`--cover all` insists, `--no-cover` does not ask, and both are recorded."""
+    for number, (flags, expected) in enumerate(((("--cover", "all"), "all"), (("--no-cover",), False), ((), True))):
+        out = tmp_path / str(number)
+        command("coco", "split", source, "-o", out, *THREE, "--method", "random", *flags)
+        assert json.loads((out / "split.json").read_text(encoding="utf-8"))["settings"]["cover"] == expected
+
+
 def test_many_subsets_still_fit(source, tmp_path):
     """With more folds than columns the table shows the range of shares, still in 80 columns."""
     ran = command("coco", "split", source, "-o", tmp_path / "out", "--folds", 10, "--method", "random", "--no-cover")
@@ -388,8 +396,8 @@ def test_every_help_fits_the_terminal(monkeypatch, columns):
 
 OTHER_NOUN = {"--images"}  # where the pictures go, or how many to draw
 SHARED_HELP = (
-    *("--subset", "--ratios", "--folds", "--effort", "--method", "--pick", "--no-cover", "--min-per-label"),
-    *("--label-weight", "--time-limit", "--jobs", "--quiet", "--json", "--debug", "--report"),
+    *("--subset", "--ratios", "--folds", "--effort", "--method", "--pick", "--no-cover", "--cover"),
+    *("--min-per-label", "--label-weight", "--time-limit", "--jobs", "--quiet", "--json", "--debug", "--report"),
 )
 
 
