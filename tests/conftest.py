@@ -10,6 +10,8 @@ import fiftyone_session
 import pytest
 from hypothesis import settings
 
+from evosplit.methods.evosplit import budget
+
 # The same examples everywhere: what is green here is green elsewhere. New ones: --hypothesis-profile=explore.
 # The first example compiles the kernels, so a deadline per example would fail at random.
 settings.register_profile("evosplit", deadline=None, derandomize=True)
@@ -27,6 +29,17 @@ def pytest_configure(config):
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if find_spec("fiftyone") is not None:
         _sessions.append(fiftyone_session.prepare())
+
+
+@pytest.fixture(autouse=True, scope="module")
+def search_length():
+    """Give searches a fiftieth of their work: what tests ask for holds however short a search is.
+
+    A module that needs whole searches has a fixture of this name; commands run in processes of their own have them.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(budget, "BASE", 4_000_000)
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -87,17 +87,6 @@ def deviation(x: float, whole: float, odds: float) -> Any:
 
 
 @jit
-def block_cost(cells: Cells, state: State, block: int, first: int, stop: int, j: int) -> Any:
-    """Return the cost of all columns of a block in subset j."""
-    cost = 0.0
-    for column in range(first, stop):
-        cost += cells.columns[column, WEIGHT] * deviation(
-            float(state.counts[column, j]), state.totals[block, j], cells.columns[column, ODDS]
-        )
-    return cost
-
-
-@jit
 def exchange_change(
     units: Units, cells: Cells, state: State, first: int, second: int, a: int, b: int
 ) -> tuple[int, int, float, int]:
