@@ -173,15 +173,6 @@ class SplitProblem:
         return np.bincount(self.features.indices, weights=weights, minlength=self.features.shape[1]).astype(np.int64)
 
     @cached_property
-    def block_sums(self) -> npt.NDArray[np.int32]:
-        """What a unit of each type adds to the total that a block's odds are taken against (types x blocks)."""
-        sums = np.empty((self.n_types, len(self.blocks)), dtype=np.int32)
-        for at, block in enumerate(self.blocks):
-            inside = self.features[:, block.start : block.stop]
-            sums[:, at] = inside.sum(axis=1) if block.by_total else self.type_sizes
-        return sums
-
-    @cached_property
     def _spans(self) -> Ints:
         """The blocks as the kernel takes them: start, stop, whether odds are taken against the block's total."""
         spans = [(block.start, block.stop, block.by_total) for block in self.blocks]
