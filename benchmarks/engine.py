@@ -256,7 +256,7 @@ def coco_section(cells: list[Cell]) -> str:
 
 
 def small_split(repeat: bool) -> Cell:
-    """Split 500 images in this process: the first call, and a second one."""
+    """Split 500 samples in this process: the first call, and a second one."""
     rng = np.random.default_rng(0)
     matrix = (rng.random((500, 20)) < 0.12).astype(int)
     messages: list[str] = []
@@ -301,7 +301,7 @@ def latency_section(cells: Cell) -> str:
     loaded = "loads" if cells["import"]["numba"] else "does not load"
     said = cells["ever"]["announced"]
     return (
-        "## Latency\n\n500 images × 20 labels, 0.8 / 0.1 / 0.1, effort normal. "
+        "## Latency\n\n500 samples × 20 labels, 0.8 / 0.1 / 0.1, effort normal. "
         f"Importing evosplit {loaded} the compiler. While compiling, the caller is told: "
         f"{'nothing' if said is None else repr(said)}.\n\n" + markdown_table(["", "asked", "CPU s", "wall s"], rows)
     )
@@ -526,7 +526,7 @@ def dense_cells(folder: Path) -> list[Cell]:
             theirs = stratify(counts.matrix, ratios)[0]
             peer_cpu = time.process_time() - before
             cell: Cell = {"set": path.stem, "shape": title, "samples": counts.n_samples, "labels": counts.n_labels}
-            cell["per sample"] = float(counts.image_totals.sum() / counts.n_samples)
+            cell["per sample"] = float(counts.sample_totals.sum() / counts.n_samples)
             cell["peer"] = {"cpu": peer_cpu, **_compared(measure(counts, theirs, ratios))}
             for effort in ("normal", "fast"):
                 made, cpu = solved(counts, shape, effort=effort)

@@ -1,7 +1,7 @@
 """Draw the figures of the documentation by running the engine.
 
 `python docs/figures.py FOLDER` draws all of them, each once for light and once for dark pages. Those of the README
-are kept in docs/images; the site draws the others while it is built.
+are kept in docs/samples; the site draws the others while it is built.
 """
 
 from __future__ import annotations
@@ -77,17 +77,17 @@ def split_of(method: str, effort: str = "normal", seed: int = 0) -> Split:
 
 
 def shares(theme: Theme) -> Figure:
-    """Show how the images of each label are shared out, at random and by EvoSplit."""
+    """Show how the samples of each label are shared out, at random and by EvoSplit."""
     counts = street_scenes()
-    order = np.argsort(counts.image_totals, kind="stable")[::-1]
+    order = np.argsort(counts.sample_totals, kind="stable")[::-1]
     figure, axes = plt.subplots(1, 2, figsize=(9, 3.4), sharey=True)
     for axis, method, title in zip(axes, ("random", "evosplit"), ("random split", "EvoSplit"), strict=True):
         split = split_of(method)
-        images = subset_tables(counts, split.assignment, 3).images[order]
-        share = 100 * images / np.maximum(images.sum(axis=1, keepdims=True), 1)
+        samples = subset_tables(counts, split.assignment, 3).samples[order]
+        share = 100 * samples / np.maximum(samples.sum(axis=1, keepdims=True), 1)
         axis.axhline(10, color=theme.soft, lw=1, zorder=1)
         for column, name in ((1, "val"), (2, "test")):
-            lacking = images[:, column] == 0
+            lacking = samples[:, column] == 0
             at = np.arange(len(order)) + 0.25 * (2 * column - 3)
             axis.scatter(at[~lacking], share[~lacking, column], s=15, color=theme.subsets[column], label=name, zorder=3)
             axis.scatter(at[lacking], share[lacking, column], s=34, marker="x", color=theme.accent, zorder=4)
@@ -96,7 +96,7 @@ def shares(theme: Theme) -> Figure:
         axis.set_title(f"{title}\nLD {ld:.4f} · {empty} avoidable gaps", fontsize=11)
         axis.set_xlabel("labels, from frequent to rare")
         axis.set_xticks([])
-    axes[0].set_ylabel("share of the label's images, %")
+    axes[0].set_ylabel("share of the label's samples, %")
     axes[0].set_ylim(-2, 32)
     axes[1].legend(frameon=False, loc="upper left", ncols=3)
     return figure
@@ -136,7 +136,7 @@ def measures_by_hand(theme: Theme) -> Figure:
 def measures_terms(theme: Theme) -> Figure:
     """Show the terms of which LD is the mean: one for each label and subset."""
     counts = street_scenes()
-    order = np.argsort(counts.image_totals, kind="stable")[::-1]
+    order = np.argsort(counts.sample_totals, kind="stable")[::-1]
     figure, axes = plt.subplots(2, 1, figsize=(9, 3.0), sharex=True)
     colours = mpl.colors.LinearSegmentedColormap.from_list("heat", [theme.page, theme.subsets[1], theme.accent])
     for axis, method in zip(axes, ("random", "evosplit"), strict=True):
@@ -154,7 +154,7 @@ def measures_terms(theme: Theme) -> Figure:
 
 def terms_unit(counts: LabelCounts) -> np.ndarray[Any, np.dtype[np.float64]]:
     """Return the odds of each label in the whole set."""
-    return counts.image_totals / (counts.n_samples - counts.image_totals)
+    return counts.sample_totals / (counts.n_samples - counts.sample_totals)
 
 
 @cache
@@ -170,7 +170,7 @@ def search_stages() -> tuple[dict[str, np.ndarray[Any, Any]], Split]:
         return found
 
     with patch.object(Search, "run", watch):
-        split = evosplit.split(counts, RATIOS, objectives=("images", "pairs"))
+        split = evosplit.split(counts, RATIOS, objectives=("samples", "pairs"))
     assert split.front is not None
     landscape = searched[0][0].landscape
     stages: dict[str, list[tuple[float, ...]]] = {
@@ -210,7 +210,7 @@ def engine_stages(theme: Theme) -> Figure:
 def engine_weights(theme: Theme) -> Figure:
     """Show the weights of the labels and of the pairs in each weight vector."""
     counts = street_scenes()
-    problem = build_problem(counts, resolve_subsets(RATIOS, counts.n_samples), objectives=("images", "pairs"))
+    problem = build_problem(counts, resolve_subsets(RATIOS, counts.n_samples), objectives=("samples", "pairs"))
     weights = np.array(weight_vectors(problem, patience=1.0))
     figure, axis = plt.subplots(figsize=(9, 2.3))
     at = np.arange(len(weights))

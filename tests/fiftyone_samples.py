@@ -81,7 +81,7 @@ def split_with_front(dataset, n_points=4, ratios=(0.5, 0.5), label_field=None, *
     found = [evosplit.split(counts, ratios, method="random", seed=seed, **constraints) for seed in range(n_points)]
     objectives = np.array([[0.01 + 0.02 * i, 0.1 - 0.02 * i] for i in range(n_points)])
     front = evosplit.ParetoFront(
-        objectives, ("images", "pairs"), np.stack([split.assignment for split in found]), np.ones(2)
+        objectives, ("samples", "pairs"), np.stack([split.assignment for split in found]), np.ones(2)
     )
     split = replace(found[0], front=front, chosen=0)
     fields = label_field if label_field is not None else "gt"

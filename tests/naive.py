@@ -54,39 +54,39 @@ def subset_tables(counts, assignment, k):
     """Count samples, samples with a label, instances of a label, samples with a pair in each subset."""
     counts = np.asarray(counts)
     sizes = [int(np.sum(np.asarray(assignment) == j)) for j in range(k)]
-    images, instances = [], []
+    samples, instances = [], []
     for label in range(counts.shape[1]):
-        images.append([0] * k)
+        samples.append([0] * k)
         instances.append([0] * k)
         for sample, j in enumerate(assignment):
-            images[-1][j] += int(counts[sample, label] > 0)
+            samples[-1][j] += int(counts[sample, label] > 0)
             instances[-1][j] += int(counts[sample, label])
     pairs = [
         [sum(assignment[sample] == j for sample in samples) for j in range(k)]
         for samples in label_pairs(counts).values()
     ]
-    return sizes, images, instances, pairs
+    return sizes, samples, instances, pairs
 
 
 def measures(counts, assignment, k, wanted):
     """Compute every measure of a split."""
-    sizes, images, instances, pairs = subset_tables(counts, assignment, k)
+    sizes, samples, instances, pairs = subset_tables(counts, assignment, k)
     m = sum(sizes)
-    occurring = [row for row in images if sum(row)]
+    occurring = [row for row in samples if sum(row)]
     relative, excess = [], []
     for row in occurring:
         d = sum(row) / m
         relative += [abs((row[j] / sizes[j] if sizes[j] else 0.0) - d) / d for j in range(k)]
         excess.append(max(row[j] / sum(row) - sizes[j] / m for j in range(k)))
     return {
-        "ld": distribution(images, sizes),
+        "ld": distribution(samples, sizes),
         "ld_occurrences": distribution(instances, [sum(row[j] for row in instances) for j in range(k)]),
         "lpd": distribution(pairs, sizes),
         "lpd_occurrences": distribution(pairs, [sum(row[j] for row in pairs) for j in range(k)]),
         "ed": sum(abs(a - b) for a, b in zip(sizes, wanted, strict=True)) / k,
-        "fz": sum(any(row[j] == 0 for row in images) for j in range(k)),
-        "flz": sum(count == 0 for row in images for count in row),
-        "flz_bound": sum(max(0, k - sum(row)) for row in images),
+        "fz": sum(any(row[j] == 0 for row in samples) for j in range(k)),
+        "flz": sum(count == 0 for row in samples for count in row),
+        "flz_bound": sum(max(0, k - sum(row)) for row in samples),
         "rld": sum(relative) / len(relative) if relative else 0.0,
         "dcp": sum(excess) / len(excess) if excess else 0.0,
     }
@@ -130,8 +130,8 @@ def fewest_empty_cells(counts, sizes):
     k, found = len(sizes), math.inf
     for assignment in itertools.product(range(k), repeat=len(counts)):
         if [assignment.count(j) for j in range(k)] == list(sizes):
-            _, images, _, _ = subset_tables(counts, assignment, k)
-            found = min(found, sum(count == 0 for row in images for count in row))
+            _, samples, _, _ = subset_tables(counts, assignment, k)
+            found = min(found, sum(count == 0 for row in samples for count in row))
     return found
 
 
@@ -263,8 +263,8 @@ def needs_of(counts, sizes, least):
 
 def lack_of(counts, assignment, needs, k):
     """Add up how many samples of each label the subsets have too few."""
-    _, images, _, _ = subset_tables(counts, assignment, k)
-    return sum(max(0, need - count) for need, row in zip(needs, images, strict=True) for count in row)
+    _, samples, _, _ = subset_tables(counts, assignment, k)
+    return sum(max(0, need - count) for need, row in zip(needs, samples, strict=True) for count in row)
 
 
 def weighted_distribution(table, subset_totals, weights):

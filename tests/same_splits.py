@@ -89,7 +89,7 @@ CASES: dict[str, Callable[[int], Split]] = {
     "repeats, many columns": lambda n_jobs: split(MANY_REPEATED, RATIOS, n_jobs=n_jobs, seed=6),
     "not covered": lambda n_jobs: split(MANY_REPEATED, (100, 20), cover=False, n_jobs=n_jobs, seed=7),
     "the paper's objectives": lambda n_jobs: kfold(FEW, 3, objectives=("instances", "pairs"), n_jobs=n_jobs),
-    "triplets": lambda n_jobs: kfold(FEW, 3, objectives=("images", "pairs", "triplets"), n_jobs=n_jobs),
+    "triplets": lambda n_jobs: kfold(FEW, 3, objectives=("samples", "pairs", "triplets"), n_jobs=n_jobs),
     "groups, few columns": lambda n_jobs: split(FEW, RATIOS, groups=_groups(60, 30), n_jobs=n_jobs),
     "groups, many columns": lambda n_jobs: kfold(MANY, 3, groups=_groups(150, 70), n_jobs=n_jobs),
     "few groups": lambda n_jobs: split(FEW, (40, 20), groups=_groups(60, 9), n_jobs=n_jobs),
@@ -120,7 +120,7 @@ PAPER_CASES: dict[str, Callable[[int], Split]] = {
     "ea-lpd": lambda n_jobs: _as_published("ea-lpd", n_jobs),
     "nsga2": lambda n_jobs: _as_published("nsga2", n_jobs),
     "nsga2, three objectives": lambda n_jobs: _as_published(
-        "nsga2", n_jobs, objectives=("images", "instances", "pairs")
+        "nsga2", n_jobs, objectives=("samples", "instances", "pairs")
     ),
 }
 

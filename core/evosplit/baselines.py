@@ -144,7 +144,7 @@ def _baselines(split: Split, counts: LabelCounts) -> Baselines:
     for assignment in _random_assignments(split, counts, constraints, draws):
         tables = subset_tables(counts, assignment, len(targets))
         measures.append(measures_of(tables, targets).to_dict())
-        deviation += deviations(tables.images, tables.sizes) / draws
+        deviation += deviations(tables.samples, tables.sizes) / draws
     columns = {name: np.array([found[name] for found in measures], dtype=np.float64) for name in measures[0]}
     random = {name: float(values.mean()) for name, values in columns.items()}
     if constraints is None or constraints.groups is None:
@@ -169,7 +169,7 @@ def _expected(counts: LabelCounts, sizes: tuple[int, ...], constraints: Constrai
     locked = _locked(counts, constraints)
     placed = subset_tables(counts, np.where(locked == FREE, k, locked), k + 1)  # the free samples as one more subset
     found = {}
-    for name, table in (("ld", placed.images), ("lpd", placed.pairs)):
+    for name, table in (("ld", placed.samples), ("lpd", placed.pairs)):
         held = {} if constraints is None else {"held": table[:, :k], "held_sizes": placed.sizes[:k]}
         terms = expected_deviation(table.sum(axis=1), sizes, **held)
         found[name] = float(terms.mean()) if len(terms) else 0.0
@@ -197,8 +197,8 @@ def _random_assignments(
     stream = Stream(0)
     locked = _locked(counts, constraints)
     sizes = np.array(_aims(split, constraints))
-    rooms = sizes - np.bincount(locked[locked != FREE], minlength=len(sizes))
-    filled = np.repeat(np.arange(len(sizes)), rooms)
+    capacities = sizes - np.bincount(locked[locked != FREE], minlength=len(sizes))
+    filled = np.repeat(np.arange(len(sizes)), capacities)
     for _ in range(draws):
         assignment = locked.copy()
         assignment[locked == FREE] = stream.permutation(filled)
@@ -213,7 +213,7 @@ def _by_method(
     from evosplit.problem import build_problem
 
     # Pairs decide nothing in a random split and in the stratification over labels, and are dear.
-    objectives = None if method == "sois" else ("images", "instances")
+    objectives = None if method == "sois" else ("samples", "instances")
     subsets = Subsets(split.names, _aims(split, constraints))
     problem = build_problem(counts, subsets, objectives=objectives, constraints=constraints)
     for seed in range(n):

@@ -46,7 +46,7 @@ Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
 _OBJECTIVE_TITLES: Mapping[str, str] = {
-    "images": "LD: samples with a label",
+    "samples": "LD: samples with a label",
     "instances": "LD': instances of a label",
     "pairs": "LPD: label pairs",
     "triplets": "label triplets",
@@ -210,7 +210,7 @@ def _moves(counts: npt.NDArray[Any], sizes: npt.NDArray[Any], least: int) -> Int
     return np.asarray(np.maximum(too_few, too_many), dtype=np.int64)
 
 
-def label_shares(report: SplitReport, *, by: str = "images", limit: int | None = None) -> ShareTable:
+def label_shares(report: SplitReport, *, by: str = "samples", limit: int | None = None) -> ShareTable:
     """Count the labels that occur in the subsets, the rarest first.
 
     Parameters
@@ -218,20 +218,20 @@ def label_shares(report: SplitReport, *, by: str = "images", limit: int | None =
     report
         The report of a split.
     by
-        "images" (samples with the label) or "instances" (how often it occurs in them).
+        "samples" (samples with the label) or "instances" (how often it occurs in them).
     limit
         How many labels at most.
     """
-    if by not in ("images", "instances"):
-        raise EvoSplitError(f"by is {by!r}; choose 'images' or 'instances'")
+    if by not in ("samples", "instances"):
+        raise EvoSplitError(f"by is {by!r}; choose 'samples' or 'instances'")
     rows = [row for row in report.labels if row.total][: _checked_limit(limit)]
-    counts = [row.images if by == "images" else row.instances for row in rows]
+    counts = [row.samples if by == "samples" else row.instances for row in rows]
     return ShareTable(
         names=tuple(row.label for row in rows),
         subsets=report.names,
         sizes=np.array(report.sizes, dtype=np.int64),
         counts=np.array(counts, dtype=np.int64).reshape(len(rows), len(report.names)),
-        unit="samples" if by == "images" else by,
+        unit="samples" if by == "samples" else by,
     )
 
 
@@ -255,7 +255,7 @@ def pair_shares(report: SplitReport, *, limit: int | None = None) -> ShareTable:
         names=tuple(" + ".join(row.labels) for row in rows),
         subsets=report.names,
         sizes=np.array(report.sizes, dtype=np.int64),
-        counts=np.array([row.images for row in rows], dtype=np.int64).reshape(len(rows), len(report.names)),
+        counts=np.array([row.samples for row in rows], dtype=np.int64).reshape(len(rows), len(report.names)),
     )
 
 
@@ -275,11 +275,11 @@ def objective_titles(names: Sequence[str]) -> tuple[str, ...]:
 
     Examples
     --------
-    >>> objective_titles(["images", "pairs"]), objective_titles(["instances", "pairs"])[1]
+    >>> objective_titles(["samples", "pairs"]), objective_titles(["instances", "pairs"])[1]
     (('LD: samples with a label', 'LPD: label pairs'), "LPD': label pairs")
     """
     titles = {**_OBJECTIVE_TITLES}
-    if "instances" in names and "images" not in names:
+    if "instances" in names and "samples" not in names:
         titles["pairs"] = "LPD': label pairs"
     return tuple(titles.get(name, name) for name in names)
 

@@ -190,7 +190,7 @@ class LabelCounts:
         )
 
     @cached_property
-    def image_totals(self) -> npt.NDArray[np.int64]:
+    def sample_totals(self) -> npt.NDArray[np.int64]:
         """Samples that carry each label."""
         return _frozen(np.bincount(self._matrix.indices, minlength=self.n_labels).astype(np.int64))
 

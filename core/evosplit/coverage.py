@@ -30,11 +30,11 @@ def fewest_empty(counts: LabelCounts, sizes: tuple[int, ...], constraints: Const
     Examples
     --------
     >>> counts = LabelCounts([[1, 1, 0], [1, 0, 1], [0, 1, 1]])  # two of the samples share a subset
-    >>> flz_bound(counts.image_totals, 2), fewest_empty(counts, (2, 1))
+    >>> flz_bound(counts.sample_totals, 2), fewest_empty(counts, (2, 1))
     (0, 1)
     """
     k = len(sizes)
-    by_label = flz_bound(counts.image_totals, k) if constraints is None else constraints.flz_bound(counts, k)
+    by_label = flz_bound(counts.sample_totals, k) if constraints is None else constraints.flz_bound(counts, k)
     unit, place = _units(counts, constraints)
     presence = _presence(counts, unit, len(place))
     totals = np.bincount(presence.indices, minlength=counts.n_labels)

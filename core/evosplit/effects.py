@@ -149,13 +149,13 @@ class ConstraintEffects:
 
 
 def effects_of(
-    split: Split, counts: LabelCounts, constraints: Constraints, images: npt.NDArray[np.int64]
+    split: Split, counts: LabelCounts, constraints: Constraints, samples: npt.NDArray[np.int64]
 ) -> ConstraintEffects:
-    """Look at a split with its constraints; `images` counts the samples of each label in each subset."""
+    """Look at a split with its constraints; `samples` counts the samples of each label in each subset."""
     k = len(split.names)
     held = constraints.locked >= 0
-    smallest = images.min(axis=1, initial=constraints.min_per_label)
-    below = np.flatnonzero((smallest < constraints.min_per_label) & (images.sum(axis=1) > 0))
+    smallest = samples.min(axis=1, initial=constraints.min_per_label)
+    below = np.flatnonzero((smallest < constraints.min_per_label) & (samples.sum(axis=1) > 0))
     return ConstraintEffects(
         subsets=split.names,
         groups=None if constraints.groups is None else _group_effect(constraints.groups, split.assignment, k),

@@ -101,7 +101,7 @@ class SubsetTables:
     ----------
     sizes
         Samples in each subset (k).
-    images, instances
+    samples, instances
         Samples with each label, occurrences of each label, in each subset (q x k).
     pairs
         Samples with each label pair in each subset (pairs x k).
@@ -110,7 +110,7 @@ class SubsetTables:
     """
 
     sizes: Ints
-    images: Ints
+    samples: Ints
     instances: Ints
     pairs: Ints
     pair_labels: npt.NDArray[np.int32]
@@ -118,7 +118,7 @@ class SubsetTables:
     @property
     def ld_terms(self) -> Floats:
         """Deviation of each label in each subset, Eq. 1 (q x k)."""
-        return odds_deviation(self.images, self.sizes)
+        return odds_deviation(self.samples, self.sizes)
 
     @property
     def ld_occurrence_terms(self) -> Floats:
@@ -168,14 +168,14 @@ def measure(
 
 def measures_of(tables: SubsetTables, wanted_sizes: npt.NDArray[Any]) -> Measures:
     """Compute every measure from the subset tables."""
-    sizes, images = tables.sizes, tables.images
+    sizes, samples = tables.sizes, tables.samples
     k = len(sizes)
-    totals = images.sum(axis=1)
+    totals = samples.sum(axis=1)
     occurs = totals > 0
     share = totals[occurs, None] / sizes.sum()
-    share_in_subset = images[occurs] / np.maximum(sizes, 1)
-    missing = images == 0
-    excess = (images[occurs] / totals[occurs, None] - sizes / sizes.sum()).max(axis=1) if occurs.any() else np.zeros(0)
+    share_in_subset = samples[occurs] / np.maximum(sizes, 1)
+    missing = samples == 0
+    excess = (samples[occurs] / totals[occurs, None] - sizes / sizes.sum()).max(axis=1) if occurs.any() else np.zeros(0)
     return Measures(
         ld=_mean(tables.ld_terms),
         ld_occurrences=_mean(tables.ld_occurrence_terms),
@@ -199,16 +199,16 @@ def subset_tables(counts: LabelCounts, subset_of_sample: npt.NDArray[Any], k: in
     sets = counts.label_sets
     copies = _kernels.count_rows(sets.set_of_sample, subset_of_sample, len(sets.multiplicity), k)
     rows = sets.counts
-    images = np.zeros((counts.n_labels, k), dtype=np.int64)
+    samples = np.zeros((counts.n_labels, k), dtype=np.int64)
     instances = np.zeros((counts.n_labels, k), dtype=np.int64)
     per_entry = np.repeat(copies, np.diff(rows.indptr), axis=0)
     for j in range(k):
-        images[:, j] = np.bincount(rows.indices, weights=per_entry[:, j], minlength=counts.n_labels)
+        samples[:, j] = np.bincount(rows.indices, weights=per_entry[:, j], minlength=counts.n_labels)
         instances[:, j] = np.bincount(rows.indices, weights=per_entry[:, j] * rows.data, minlength=counts.n_labels)
     codes, pairs = _kernels.pair_totals(rows.indptr, rows.indices, counts.n_labels, copies)
     order = np.argsort(codes)
     pair_labels = np.stack(np.divmod(codes[order], max(counts.n_labels, 1)), axis=1).astype(np.int32)
-    return SubsetTables(copies.sum(axis=0), images, instances, pairs[order], pair_labels)
+    return SubsetTables(copies.sum(axis=0), samples, instances, pairs[order], pair_labels)
 
 
 def odds_deviation(table: npt.NDArray[Any], subset_totals: npt.NDArray[Any]) -> Floats:

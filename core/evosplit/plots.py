@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from evosplit.charts import FrontPoints, ShareTable, number
-from evosplit.text import clean
+from evosplit.terminal import clean
 
 __all__ = ["COLOURS", "escape", "front_figure", "label_figure", "pair_figure"]
 

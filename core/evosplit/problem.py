@@ -1,8 +1,8 @@
 """`SplitProblem`: what every method solves.
 
 The unit that moves is a sample, or a whole group of samples. Units with equal features are interchangeable, so they are
-merged into *types* with a number of copies. A type's features are counts in columns: images with a label, instances of
-a label, images with a label pair, and so on; a subset's state is the sum of the features of its units. Whatever has to
+merged into *types* with a number of copies. A type's features are counts in columns: samples with a label, instances of
+a label, samples with a label pair, and so on; a subset's state is the sum of the features of its units. Whatever has to
 be spread evenly is a block of columns, so groups, locks and further strata are data, not other algorithms.
 """
 
@@ -28,7 +28,7 @@ from evosplit.triplets import triplet_features
 
 __all__ = ["Block", "SplitProblem", "build_problem", "default_objectives"]
 
-OBJECTIVES = ("images", "instances", "pairs", "triplets", "strata")
+OBJECTIVES = ("samples", "instances", "pairs", "triplets", "strata")
 MAX_PAIR_ENTRIES = 400_000_000
 NARROW = 64  # labels up to which their occurrences are spread too where none repeats, for LD' counts them otherwise
 DRAWS = 3  # random splits of which the mean is the reference, where the exact mean is not known
@@ -162,7 +162,7 @@ class SplitProblem:
         return _kernels.count_rows(self.type_of_unit[held], self.locked[held], self.n_types, self.k)
 
     @cached_property
-    def rooms(self) -> Ints:
+    def capacities(self) -> Ints:
         """How many samples each subset still has to get beside those locked into it."""
         return np.asarray(self.sizes - self.type_sizes @ self.locked_table)
 
@@ -202,8 +202,8 @@ class SplitProblem:
         tables = np.ascontiguousarray(column_table, dtype=np.int64).reshape(-1, n_columns, k)
         held = np.broadcast_to(self.sizes if sizes is None else sizes, (*further, k)).reshape(-1, k)
         values = np.empty((len(tables), len(self.blocks)))
-        room = np.empty(k, dtype=np.int64)
-        block_deviations(tables, self._spans, self.weights, np.array(held, dtype=np.int64), room, values)
+        capacity = np.empty(k, dtype=np.int64)
+        block_deviations(tables, self._spans, self.weights, np.array(held, dtype=np.int64), capacity, values)
         return values.reshape(*further, len(self.blocks))
 
     def evaluate(self, column_table: Ints) -> Floats:
@@ -225,7 +225,7 @@ class SplitProblem:
         free = stream.permutation(np.flatnonzero(self.locked == FREE))
         sizes = self.unit_sizes[free]
         middle = np.cumsum(sizes) - (sizes + 1) // 2
-        assignment[free] = np.searchsorted(np.cumsum(self.rooms), middle, side="right")
+        assignment[free] = np.searchsorted(np.cumsum(self.capacities), middle, side="right")
         return assignment
 
     @cached_property
@@ -247,7 +247,7 @@ class SplitProblem:
         for at in np.flatnonzero(known):
             inside = slice(self.blocks[at].start, self.blocks[at].stop)
             if held is not None:
-                placed = {"held": held[inside], "held_sizes": self.sizes - self.rooms}
+                placed = {"held": held[inside], "held_sizes": self.sizes - self.capacities}
             terms = expected_deviation(self.column_totals[inside], self.sizes, **placed)
             weights = self.weights[inside]
             reference[at] = ordered_sum(terms * weights) / ordered_sum(weights) if len(terms) else 0.0
@@ -264,8 +264,8 @@ class SplitProblem:
 
 
 def default_objectives(counts: LabelCounts) -> tuple[str, ...]:
-    """Return what the data asks for: images and pairs, and instances where labels repeat within a sample."""
-    return ("images", "instances", "pairs") if counts.has_repeats else ("images", "pairs")
+    """Return what the data asks for: samples and pairs, and instances where labels repeat within a sample."""
+    return ("samples", "instances", "pairs") if counts.has_repeats else ("samples", "pairs")
 
 
 def build_problem(
@@ -298,18 +298,18 @@ def build_problem(
         blocks.append(Block(name, start, start + part.shape[1], by_total))
 
     for name in (name for name in OBJECTIVES if name in wanted):
-        if name == "images":
+        if name == "samples":
             blocks.append(Block(name, 0, counts.n_labels, by_total=False))
             if "instances" not in wanted and 1 < counts.n_labels <= NARROW:  # a companion, no objective
                 lay("instances", presence, label_weights)
-        elif name == "instances" and not counts.has_repeats and "images" not in wanted:
+        elif name == "instances" and not counts.has_repeats and "samples" not in wanted:
             blocks.append(Block(name, 0, counts.n_labels, by_total=True))
         elif name == "instances":
             lay(name, rows, label_weights)
         elif name == "pairs":
             pairs, first, second, pairs_kept = _pair_features(rows, multiplicity, pair_entries)
             # LPD is about samples (Eq. 3); but beside LD' alone it takes the form of the paper's tables.
-            by_total = "instances" in wanted and "images" not in wanted
+            by_total = "instances" in wanted and "samples" not in wanted
             lay(name, pairs, np.maximum(label_weights[first], label_weights[second]), by_total)
         elif name == "triplets":
             triplets = triplet_features(rows)
@@ -341,7 +341,7 @@ def build_problem(
         least = 1 if constraints is None else constraints.min_per_label
         needs = _needs(counts, rank, subsets.sizes, least)
         if cover != "all" and least == 1:  # who asks for a minimum insists on it
-            too_dear = _too_dear(counts.image_totals[np.argsort(rank)], needs, subsets.sizes)
+            too_dear = _too_dear(counts.sample_totals[np.argsort(rank)], needs, subsets.sizes)
             needs[too_dear], uncovered = 0, len(too_dear)
     return SplitProblem(
         counts=counts,
@@ -407,7 +407,7 @@ def _needs(counts: LabelCounts, rank: Ints, sizes: Sequence[int], least: int) ->
     No more is asked than the smallest subset can hold even if it gets the samples with the most labels: a search that
     runs after the impossible gives up rare labels for it.
     """
-    for_all = counts.image_totals // len(sizes)
+    for_all = counts.sample_totals // len(sizes)
     richest = np.sort(np.diff(counts.presence.indptr))[::-1][: min(sizes)].sum()
     low, high = 1, least
     while low < high:  # the largest minimum that may fit
@@ -492,7 +492,7 @@ def _pair_features(
     if entries * kept // PARTS > MAX_PAIR_ENTRIES:
         raise EvoSplitError(
             f"the distinct label sets hold {entries:,} label pairs, more than {MAX_PAIR_ENTRIES:,} fit in memory; "
-            "split with objectives=('images', 'instances'), or drop the most frequent labels"
+            "split with objectives=('samples', 'instances'), or drop the most frequent labels"
         )
     pairs = find_pairs(rows, multiplicity, kept)
     # Frequent pairs side by side, so that what a search looks at most often stays in the cache.

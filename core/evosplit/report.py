@@ -30,7 +30,7 @@ from evosplit.effects import COMMON, ConstraintEffects, effects_of
 from evosplit.errors import EvoSplitError, MissingExtraError
 from evosplit.measures import Measures, SubsetTables
 from evosplit.result import Split, write_atomically
-from evosplit.text import clean, clip, pad, wrap
+from evosplit.terminal import clean, clip, pad, wrap
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -53,7 +53,7 @@ class LabelRow:
     ----------
     label
         Its name.
-    images, instances
+    samples, instances
         Samples with the label, occurrences of it, in each subset.
     deviation
         The largest difference between a subset's share of the label's samples and its share of all samples,
@@ -70,7 +70,7 @@ class LabelRow:
     """
 
     label: str
-    images: tuple[int, ...]
+    samples: tuple[int, ...]
     instances: tuple[int, ...]
     deviation: float
     missing: tuple[str, ...]
@@ -81,7 +81,7 @@ class LabelRow:
     @property
     def total(self) -> int:
         """Samples with the label."""
-        return sum(self.images)
+        return sum(self.samples)
 
 
 @dataclass(frozen=True)
@@ -89,14 +89,14 @@ class PairRow:
     """Two labels that occur together: samples with both in each subset; `deviation` and `misplaced` as of a label."""
 
     labels: tuple[str, str]
-    images: tuple[int, ...]
+    samples: tuple[int, ...]
     deviation: float
     misplaced: int
 
     @property
     def total(self) -> int:
         """Samples with both labels."""
-        return sum(self.images)
+        return sum(self.samples)
 
 
 @dataclass(frozen=True)
@@ -193,7 +193,7 @@ class SplitReport:
     >>> report = evosplit.split(counts, {"train": 2, "test": 2}).report()
     >>> print(report.summary[0])
     4 samples in 2 subsets of exactly the sizes asked for.
-    >>> report.labels[0].label, report.labels[0].images
+    >>> report.labels[0].label, report.labels[0].samples
     ('dog', (1, 1))
     """
 
@@ -332,11 +332,11 @@ class SplitReport:
             "labels": [
                 {
                     "label": row.label,
-                    "images": by_subset(row.images),
+                    "samples": by_subset(row.samples),
                     "instances": by_subset(row.instances),
-                    "total_images": row.total,
+                    "total_samples": row.total,
                     "total_instances": sum(row.instances),
-                    "share": by_subset(count / max(row.total, 1) for count in row.images),
+                    "share": by_subset(count / max(row.total, 1) for count in row.samples),
                     "deviation": row.deviation,
                     "instance_deviation": row.instance_deviation,
                     "random_deviation": row.random_deviation,
@@ -351,8 +351,8 @@ class SplitReport:
                 "worst": [
                     {
                         "labels": list(row.labels),
-                        "images": by_subset(row.images),
-                        "total_images": row.total,
+                        "samples": by_subset(row.samples),
+                        "total_samples": row.total,
                         "deviation": row.deviation,
                         "misplaced": row.misplaced,
                     }
@@ -435,13 +435,13 @@ class SplitReport:
         except OSError as error:
             raise EvoSplitError(f"cannot write the report {os.fspath(path)!r}: {error.strerror}") from error
 
-    def plot_labels(self, *, by: str = "images", limit: int | None = 40) -> Figure:
+    def plot_labels(self, *, by: str = "samples", limit: int | None = 40) -> Figure:
         """Draw the shares of the labels in the subsets as a plotly figure, the rarest on top, the totals below.
 
         Parameters
         ----------
         by
-            "images" (samples with a label) or "instances" (how often it occurs in them).
+            "samples" (samples with a label) or "instances" (how often it occurs in them).
         limit
             How many labels at most; None for all.
         """
@@ -526,7 +526,7 @@ def build_report(split: Split) -> SplitReport:
     counts, constraints, tables = split.counts, split.constraints, split.tables
     baselines = baselines_of(split, counts)
     least = 1 if constraints is None else constraints.min_per_label
-    labels_misplaced = misplaced(tables.images, tables.sizes, least=least)
+    labels_misplaced = misplaced(tables.samples, tables.sizes, least=least)
     pairs_misplaced = misplaced(tables.pairs, tables.sizes)
     return SplitReport(
         names=split.names,
@@ -545,7 +545,7 @@ def build_report(split: Split) -> SplitReport:
         n_pairs=len(tables.pairs),
         n_pairs_exact=int((pairs_misplaced == 0).sum()),
         unlabelled=_unlabelled(split, counts),
-        effects=None if constraints is None else effects_of(split, counts, constraints, tables.images),
+        effects=None if constraints is None else effects_of(split, counts, constraints, tables.samples),
         best_ed=split.best_ed,
         flz_bound=_flz_bound(split, counts),
     )
@@ -571,21 +571,21 @@ def _label_rows(
     labels_misplaced: npt.NDArray[np.int64],
     random: npt.NDArray[np.float64],
 ) -> tuple[LabelRow, ...]:
-    images, instances = tables.images.tolist(), tables.instances.tolist()
-    deviation = deviations(tables.images, tables.sizes).tolist()
+    samples, instances = tables.samples.tolist(), tables.instances.tolist()
+    deviation = deviations(tables.samples, tables.sizes).tolist()
     instance_deviation = deviations(tables.instances, tables.sizes).tolist()
     return tuple(
         LabelRow(
             label=labels[i],
-            images=tuple(images[i]),
+            samples=tuple(samples[i]),
             instances=tuple(instances[i]),
             deviation=deviation[i],
-            missing=tuple(name for name, count in zip(names, images[i], strict=True) if not count),
+            missing=tuple(name for name, count in zip(names, samples[i], strict=True) if not count),
             instance_deviation=instance_deviation[i],
             misplaced=int(labels_misplaced[i]),
             random_deviation=float(random[i]),
         )
-        for i in np.argsort(tables.images.sum(axis=1), kind="stable").tolist()
+        for i in np.argsort(tables.samples.sum(axis=1), kind="stable").tolist()
     )
 
 
@@ -598,7 +598,7 @@ def _pair_rows(
     return tuple(
         PairRow(
             labels=(labels[tables.pair_labels[i, 0]], labels[tables.pair_labels[i, 1]]),
-            images=tuple(tables.pairs[i].tolist()),
+            samples=tuple(tables.pairs[i].tolist()),
             deviation=float(deviation[i]),
             misplaced=int(pairs_misplaced[i]),
         )

@@ -28,8 +28,8 @@ __all__ = ["ParetoFront", "Split", "non_dominated", "pick_from"]
 
 PICK_RULES = ("balanced", "origin", "ld", "lpd")
 NEGLIGIBLE = 1e-3  # parts of a random split's objective below which less is hardly better
-_LABEL_OBJECTIVES = ("images", "instances")
-_KINDS = {"images": "labels", "instances": "labels", "pairs": "pairs", "triplets": "pairs", "strata": "strata"}
+_LABEL_OBJECTIVES = ("samples", "instances")
+_KINDS = {"samples": "labels", "instances": "labels", "pairs": "pairs", "triplets": "pairs", "strata": "strata"}
 _IMPORTANCE = {"labels": 1.5, "pairs": 1.0, "strata": 1.0}  # in "balanced"
 
 
@@ -42,7 +42,7 @@ class ParetoFront:
     objectives
         One row per point, one column per objective; smaller is better.
     objective_names
-        What the columns measure: "images" (LD), "instances" (LD'), "pairs" (LPD), "triplets", "strata".
+        What the columns measure: "samples" (LD), "instances" (LD'), "pairs" (LPD), "triplets", "strata".
     assignments
         One row per point: the subset number of each sample.
     reference

@@ -13,13 +13,13 @@ from evosplit._version import ENGINE_VERSION
 from evosplit.constraints import FREE, Constraints, GroupIndex, resolve_constraints, sizes_around_locks
 from evosplit.counts import LabelCounts, as_label_counts
 from evosplit.errors import EvoSplitError, checked_keywords, warn
+from evosplit.group_packing import excess, fit_sizes, least_excess, pack
 from evosplit.methods import resolve_method
 from evosplit.methods.base import EFFORTS, Method, OnProgress, Run
 from evosplit.problem import PARTS, SplitProblem, build_problem
 from evosplit.ratios import Subsets, fold_subsets, resolve_subsets
 from evosplit.result import PICK_RULES, ParetoFront, Split, non_dominated, pick_from
 from evosplit.rng import Seed, Stream
-from evosplit.sizing import excess, fit_sizes, least_excess, pack
 
 __all__ = ["kfold", "split"]
 
@@ -59,10 +59,10 @@ def split(
         "evosplit" (default); "nsga2", "ea-ld" and "ea-lpd" (the paper's); "sois", "is" (iterative stratification over
         label pairs and over labels), "random"; or a method object with parameters of its own.
     objectives
-        What to spread: any of "images" (samples with a label, LD), "instances" (occurrences of a label, LD'), "pairs"
-        (samples with two labels together: LPD; beside "instances" without "images" its form over occurrences, which the
-        paper's tables report), "triplets" and "strata". By default images and pairs, instances if labels repeat, and
-        strata if there are any; the paper's methods take instances and pairs.
+        What to spread: any of "samples" (samples with a label, LD), "instances" (occurrences of a label, LD'), "pairs"
+        (samples with two labels together: LPD; beside "instances" without "samples" its form over occurrences, which
+        the paper's tables report), "triplets" and "strata". By default samples and pairs, instances if labels repeat,
+        and strata if there are any; the paper's methods take instances and pairs.
     cover
         Give every subset at least one sample of every label that has enough samples. Where that would make labels
         more than twice as uneven as they need to be (many rare labels and a small subset), the most frequent ones are
@@ -349,10 +349,10 @@ def _as_groups_allow(
     free = locked == FREE
     sizes = groups.sizes[free]
     held = np.bincount(locked[~free], weights=groups.sizes[~free], minlength=len(asked)).astype(np.int64)
-    rooms, wanted = np.array(asked) - held, np.array(aims) - held
+    capacities, wanted = np.array(asked) - held, np.array(aims) - held
     everywhere = np.full(len(sizes), int(np.argmax(wanted)))
     placed = fit_sizes(sizes, everywhere, np.ones(len(sizes), dtype=bool), wanted, Stream(0))
-    better, _ = pack(sizes, rooms, excess(sizes, placed, rooms) + 1, wanted)
+    better, _ = pack(sizes, capacities, excess(sizes, placed, capacities) + 1, wanted)
     loads = np.bincount(placed if better is None else better, weights=sizes, minlength=len(asked))
     return tuple((held + loads.astype(np.int64)).tolist())
 
@@ -384,12 +384,12 @@ def _best_ed(problem: SplitProblem, subsets: Subsets, assignment: npt.NDArray[An
         return 0.0
     free = problem.locked == FREE
     held = np.bincount(problem.locked[~free], weights=problem.unit_sizes[~free], minlength=len(subsets))
-    rooms = (asked - held).astype(np.int64)
-    least = least_excess(problem.unit_sizes[free], rooms)
+    capacities = (asked - held).astype(np.int64)
+    least = least_excess(problem.unit_sizes[free], capacities)
     if least < found:
-        packed, proven = pack(problem.unit_sizes[free], rooms, found)
+        packed, proven = pack(problem.unit_sizes[free], capacities, found)
         if packed is not None:
-            least = excess(problem.unit_sizes[free], packed, rooms)
+            least = excess(problem.unit_sizes[free], packed, capacities)
         elif proven:
             least = found
     return min(least, found) / len(subsets)

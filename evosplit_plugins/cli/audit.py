@@ -413,11 +413,11 @@ def _labels(told: Audit, console: Console) -> Table:
         after.append(("EvoSplit", [percent(there[row.label]) for row in rows]))
     return share_table(
         "label",
-        [(row.label, row.images) for row in rows],
+        [(row.label, row.samples) for row in rows],
         told.report.names,
         console.width,
         title="labels furthest from their share",
-        before=[("images", [str(sum(row.images)) for row in rows])],
+        before=[("images", [str(sum(row.samples)) for row in rows])],
         after=after,
     )
 
@@ -426,10 +426,10 @@ def _pairs(told: Audit, console: Console) -> Table:
     rows = told.report.pairs[:_WORST_PAIRS]
     return share_table(
         "label pair",
-        [(" + ".join(row.labels), row.images) for row in rows],
+        [(" + ".join(row.labels), row.samples) for row in rows],
         told.report.names,
         console.width,
         title="label pairs furthest from their share",
-        before=[("images", [str(sum(row.images)) for row in rows])],
+        before=[("images", [str(sum(row.samples)) for row in rows])],
         after=[("off by", [percent(row.deviation) for row in rows])],
     )

@@ -18,7 +18,7 @@ from rich.table import Table
 from rich.text import Text
 
 from evosplit import EvoSplitError
-from evosplit.text import clean
+from evosplit.terminal import clean
 from evosplit_plugins.staging import Plan
 
 if TYPE_CHECKING:
@@ -438,19 +438,19 @@ def tell(args: argparse.Namespace, values: Mapping[str, Any], lines: Mapping[str
 
 def _classes(report: SplitReport, width: int) -> Table:
     """List the classes with their images in each subset."""
-    rows = [row for row in reversed(report.labels) if sum(row.images)]
+    rows = [row for row in reversed(report.labels) if sum(row.samples)]
     title = "images of each class, and their share"
     if len(rows) > _CLASSES_SHOWN:
         title = f"the {_CLASSES_SHOWN} of {len(rows)} classes furthest from their share (--json lists all)"
         rows = report.worst_labels(_CLASSES_SHOWN)
     return share_table(
         "class",
-        [(row.label, row.images) for row in rows],
+        [(row.label, row.samples) for row in rows],
         report.names,
         width,
         title=title,
         before=[
-            ("images", [str(sum(row.images)) for row in rows]),
+            ("images", [str(sum(row.samples)) for row in rows]),
             ("instances", [str(sum(row.instances)) for row in rows]),
         ],
         after=[("off by", [percent(row.deviation) for row in rows])],
@@ -575,7 +575,7 @@ def missing_lines(report: SplitReport) -> list[str]:
     rows = report.missing_labels()
     lines = []
     for row in rows[:_MISSING_SHOWN]:
-        n = sum(row.images)
+        n = sum(row.samples)
         images = f"{n} image" if n == 1 else f"{n} images"
         lines.append(f"{row.label} ({images}) is missing in {', '.join(row.missing)}.")
     more = len(rows) - len(lines)

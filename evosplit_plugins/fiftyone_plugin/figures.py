@@ -41,7 +41,7 @@ def hidden_objectives(names: Sequence[str]) -> str:
 
     Examples
     --------
-    >>> hidden_objectives(["images", "instances", "pairs"])
+    >>> hidden_objectives(["samples", "instances", "pairs"])
     ' The colour shows LPD: label pairs.'
     """
     ways = ("The colour shows", "the size")

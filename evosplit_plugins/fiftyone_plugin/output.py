@@ -174,7 +174,7 @@ def strata_columns(report: SplitReport) -> dict[str, str]:
 def missing_table(report: SplitReport) -> Rows:
     """List the labels that some subset lacks."""
     return [
-        {"label": row.label, "samples": f"{sum(row.images):,}", "missing": ", ".join(row.missing)}
+        {"label": row.label, "samples": f"{sum(row.samples):,}", "missing": ", ".join(row.missing)}
         for row in report.missing_labels()[:_MISSING_SHOWN]
     ]
 
@@ -184,8 +184,8 @@ def worst_table(report: SplitReport, limit: int = 8) -> Rows:
     return [
         {
             "label": row.label,
-            "samples": f"{sum(row.images):,}",
-            "per_subset": " / ".join(str(n) for n in row.images),
+            "samples": f"{sum(row.samples):,}",
+            "per_subset": " / ".join(str(n) for n in row.samples),
             "off": f"{100 * row.deviation:.1f} %",
         }
         for row in report.worst_labels(limit)

@@ -102,7 +102,7 @@ def test_baselines_are_the_methods():
     split = evosplit.split(counts, (0.8, 0.1, 0.1), effort="fast")
     report = split.report()
     assert report.stratified["sois"] == evosplit.split(counts, (0.8, 0.1, 0.1), method="sois").measures.to_dict()
-    by_labels = evosplit.split(counts, (0.8, 0.1, 0.1), method="is", objectives=("images", "instances"))
+    by_labels = evosplit.split(counts, (0.8, 0.1, 0.1), method="is", objectives=("samples", "instances"))
     assert report.stratified["is"] == by_labels.measures.to_dict()
     again = evosplit.split(LabelCounts(long_tailed()), (0.8, 0.1, 0.1), effort="fast").report()
     assert again.to_dict() == report.to_dict()

@@ -96,7 +96,7 @@ def small_report():
 
 
 def test_label_shares_are_those_of_the_report():
-    """Labels that occur come rarest first, counted by images or by instances."""
+    """Labels that occur come rarest first, counted by samples or by instances."""
     report = small_report()
     by_images, by_instances = label_shares(report), label_shares(report, by="instances")
     assert by_images.names == ("eel", "dog", "cat")
@@ -140,7 +140,9 @@ def test_front_points_are_the_front():
     assert points.to_dict() == split.report().to_dict()["front"]
 
 
-@pytest.mark.parametrize("objectives", [("images", "instances", "pairs"), ("images", "pairs"), ("instances", "pairs")])
+@pytest.mark.parametrize(
+    "objectives", [("samples", "instances", "pairs"), ("samples", "pairs"), ("instances", "pairs")]
+)
 def test_titles_name_what_is_measured(objectives):
     """The measure that an objective is called after is the one that it is."""
     counts = np.random.default_rng(0).integers(0, 3, (60, 4))
@@ -162,7 +164,7 @@ def test_an_empty_report_has_empty_charts():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"by": "pixels"}, "by is 'pixels'; choose 'images' or 'instances'"),
+        ({"by": "pixels"}, "by is 'pixels'; choose 'samples' or 'instances'"),
         ({"limit": 0}, "limit is 0; show at least 1, or None for all"),
     ],
 )

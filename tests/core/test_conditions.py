@@ -304,7 +304,7 @@ def test_optimum_of_tiny_sets(monkeypatch, sizes):
         counts, groups, locked = tiny(seed)
         made = make(
             counts, dict(zip(names, sizes, strict=True)), groups=groups, locked=by_name(locked, names),
-            objectives=("images",), seed=seed,
+            objectives=("samples",), seed=seed,
         )  # fmt: skip
         lack, ld = optimum_under(counts, sizes, groups, locked, [1] * 3)
         assert made.measures.flz == lack
@@ -338,8 +338,8 @@ def test_true_front_of_a_few_groups(drawn):
     found = {tuple(row) for row in np.round(made.front.objectives, 9).tolist()}
     assert found <= {tuple(row) for row in best}
     assert {tuple(best[i]) for i in non_dominated(np.array(best))} <= found
-    if "images" in made.front.objective_names and not (counts > 1).any() and "label_weights" not in options:
-        column = made.front.objective_names.index("images")
+    if "samples" in made.front.objective_names and not (counts > 1).any() and "label_weights" not in options:
+        column = made.front.objective_names.index("samples")
         assert made.pick("ld").measures.ld == pytest.approx(min(row[column] for row in best))
 
 
@@ -480,7 +480,7 @@ def test_strata_are_measured(groups):
     """The objective "strata" is the mean over the strata of how unevenly their categories are spread."""
     groups = None if groups is None else uneven_groups()
     made = make(long_tailed(), RATIOS, strata=COLUMNS, groups=groups)
-    assert made.front.objective_names == ("images", "instances", "pairs", "strata")
+    assert made.front.objective_names == ("samples", "instances", "pairs", "strata")
     assert [stratum.name for stratum in made.constraints.strata] == ["weather", "night"]
     for scores, point in zip(made.front.objectives, made.front.assignments, strict=True):
         expected = naive.strata_distribution(COLUMNS.values(), point.tolist(), 3)
@@ -535,8 +535,8 @@ def test_chosen_objectives_keep_the_strata():
     """Strata are an objective whatever the others are; naming them gives the order."""
     column = {"site": [str(i % 3) for i in range(120)]}
     assert make(long_tailed(), RATIOS, strata=column, objectives=["pairs"]).front.objective_names == ("pairs", "strata")
-    made = make(long_tailed(), RATIOS, strata=column, objectives=["strata", "images"])
-    assert made.front.objective_names == ("strata", "images")
+    made = make(long_tailed(), RATIOS, strata=column, objectives=["strata", "samples"])
+    assert made.front.objective_names == ("strata", "samples")
 
 
 # --- labels
@@ -549,9 +549,9 @@ def test_label_weights_are_measured():
     assert made.settings["label_weights"] == {"1": 5.0, "3": 0.5}
     pairs = [max(weights[a], weights[b]) for a, b in naive.label_pairs(counts)]
     for scores, point in zip(made.front.objectives, made.front.assignments, strict=True):
-        sizes, images, instances, with_pair = naive.subset_tables(counts, point.tolist(), 3)
+        sizes, samples, instances, with_pair = naive.subset_tables(counts, point.tolist(), 3)
         expected = [
-            naive.weighted_distribution(images, sizes, weights),
+            naive.weighted_distribution(samples, sizes, weights),
             naive.weighted_distribution(instances, np.sum(instances, axis=0).tolist(), weights),
             naive.weighted_distribution(with_pair, sizes, pairs),
         ]
@@ -563,9 +563,9 @@ def test_label_weights_matter():
     deviation = {weight: [] for weight in (0.05, 1.0, 50.0)}
     for seed, weight in itertools.product(range(4), deviation):
         counts = np.random.default_rng(seed).integers(0, 2, size=(40, 16))
-        made = make(counts, RATIOS, label_weights={"4": weight}, objectives=("images",), seed=seed)
-        sizes, images, _, _ = naive.subset_tables(counts, made.assignment.tolist(), 3)
-        deviation[weight].append(naive.distribution([images[4]], sizes))
+        made = make(counts, RATIOS, label_weights={"4": weight}, objectives=("samples",), seed=seed)
+        sizes, samples, _, _ = naive.subset_tables(counts, made.assignment.tolist(), 3)
+        deviation[weight].append(naive.distribution([samples[4]], sizes))
     light, usual, heavy = (np.mean(values) for values in deviation.values())
     assert heavy <= usual <= light
     assert heavy < light
@@ -585,10 +585,10 @@ def test_min_per_label(monkeypatch, counted, groups):
             groups[sample] = None
     made = make(counts, RATIOS, min_per_label=4, groups=groups)
     for point in made.front.assignments:
-        images = np.array(naive.subset_tables(counts, point.tolist(), 3)[1])
-        assert images[:7].min() >= 4
-        assert images[7].min() == 8 // 3
-        assert images[8].max() == 1
+        samples = np.array(naive.subset_tables(counts, point.tolist(), 3)[1])
+        assert samples[:7].min() >= 4
+        assert samples[7].min() == 8 // 3
+        assert samples[8].max() == 1
     without = make(counts, RATIOS)
     assert min(np.array(naive.subset_tables(counts, without.assignment.tolist(), 3)[1])[6]) < 4
 

@@ -84,14 +84,14 @@ def test_from_lists_keeps_given_labels():
     """`labels` fixes the order and may name labels that never occur."""
     counts = LabelCounts.from_lists([["b"], ["a"]], labels=["b", "c", "a"])
     assert counts.labels == ("b", "c", "a")
-    assert counts.image_totals.tolist() == [1, 0, 1]
+    assert counts.sample_totals.tolist() == [1, 0, 1]
 
 
 def test_totals_presence_and_repeats():
     """Totals count instances, image totals samples; presence forgets repetitions."""
     counts = LabelCounts(DENSE)
     assert counts.totals.tolist() == [3, 1, 1]
-    assert counts.image_totals.tolist() == [2, 1, 1]
+    assert counts.sample_totals.tolist() == [2, 1, 1]
     assert counts.presence.toarray().tolist() == (DENSE > 0).astype(int).tolist()
     assert counts.has_repeats
     assert not LabelCounts(DENSE > 0).has_repeats

@@ -58,6 +58,6 @@ def test_what_is_left_out_only_lowers_the_bound(monkeypatch):
     for entries in (0, 60, 120):
         monkeypatch.setattr(coverage, "MOST_ENTRIES", entries)
         bounds.append(fewest_empty(counts, sizes))
-    assert bounds[0] == int(np.maximum(0, 3 - counts.image_totals).sum())
+    assert bounds[0] == int(np.maximum(0, 3 - counts.sample_totals).sum())
     assert bounds == sorted(bounds)
     assert bounds[0] < bounds[-1] <= whole

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from strategies import problems
 
 from evosplit import EvoSplitError, LabelCounts, kfold, split
-from evosplit.methods import tallies
+from evosplit.methods import incremental_counts
 from evosplit.methods.base import Run
 from evosplit.methods.ea import EvolutionaryAlgorithm, _Pool
 from evosplit.methods.operators import Genetics
@@ -21,7 +21,7 @@ from evosplit.problem import build_problem
 from evosplit.ratios import fold_subsets, resolve_subsets
 from evosplit.rng import Stream
 
-OBJECTIVES = ("images", "instances", "pairs")
+OBJECTIVES = ("samples", "instances", "pairs")
 TINY = np.array([[1, 0, 0], [1, 1, 0], [2, 0, 1], [1, 1, 1], [0, 1, 0], [1, 0, 3], [0, 0, 1], [1, 1, 0], [0, 1, 1]])
 
 
@@ -87,8 +87,8 @@ def test_cover_repair_finds_the_least_flz(problem, seed):
     """On data small enough to enumerate, the repair leaves as few empty label-subset combinations as possible."""
     counts, sizes = problem
     genes = genetics_for(counts, sizes, cover=True).draw(1, np.random.default_rng(seed))[0]
-    _, images, _, _ = naive.subset_tables(counts, genes.tolist(), len(sizes))
-    assert sum(count == 0 for row in images for count in row) == naive.fewest_empty_cells(counts, sizes)
+    _, samples, _, _ = naive.subset_tables(counts, genes.tolist(), len(sizes))
+    assert sum(count == 0 for row in samples for count in row) == naive.fewest_empty_cells(counts, sizes)
 
 
 def test_crossover_joins_head_and_tail():
@@ -144,13 +144,13 @@ def test_children_are_scored_by_what_they_changed(objective):
 
 
 @pytest.mark.parametrize("method", ["ea-lpd", "nsga2"])
-def test_same_result_without_room_for_tallies(method, monkeypatch):
-    """Where the tallies of a population would not fit in memory, the result is the same."""
-    with_tallies = kfold(long_tailed(), 5, method=method, objectives=("instances", "pairs"), effort="fast")
-    monkeypatch.setattr(tallies, "MAX_ENTRIES", 0)
-    assert not tallies.Tallies(genetics_for(TINY, (5, 4)), 70)._tables.size
+def test_same_result_without_room_for_incremental_counts(method, monkeypatch):
+    """Where the incremental_counts of a population would not fit in memory, the result is the same."""
+    with_incremental_counts = kfold(long_tailed(), 5, method=method, objectives=("instances", "pairs"), effort="fast")
+    monkeypatch.setattr(incremental_counts, "MAX_ENTRIES", 0)
+    assert not incremental_counts.IncrementalCounts(genetics_for(TINY, (5, 4)), 70)._tables.size
     without = kfold(long_tailed(), 5, method=method, objectives=("instances", "pairs"), effort="fast")
-    assert (with_tallies.assignment == without.assignment).all()
+    assert (with_incremental_counts.assignment == without.assignment).all()
 
 
 @pytest.mark.parametrize("method", ["ea-ld", "ea-lpd"])
@@ -285,6 +285,6 @@ def test_bad_parameters(parameters, message):
 def test_objective_has_to_be_asked_for():
     """Minimising what the split does not ask for is an error that says so."""
     with pytest.raises(
-        EvoSplitError, match="the method minimises 'pairs', but objectives is \\('images',\\); add 'pairs'"
+        EvoSplitError, match="the method minimises 'pairs', but objectives is \\('samples',\\); add 'pairs'"
     ):
-        split(long_tailed(), (0.5, 0.5), method="ea-lpd", objectives=("images",))
+        split(long_tailed(), (0.5, 0.5), method="ea-lpd", objectives=("samples",))

@@ -109,7 +109,7 @@ def test_balanced_optimum_of_tiny_sets(sizes, seed):
 
 
 @COUNTED
-@pytest.mark.parametrize("objectives", [None, ("images",), ("pairs",)], ids=["default", "images", "pairs"])
+@pytest.mark.parametrize("objectives", [None, ("samples",), ("pairs",)], ids=["default", "samples", "pairs"])
 @pytest.mark.parametrize("seed", range(4))
 def test_cover_of_tiny_sets(monkeypatch, counted, objectives, seed):
     """No split of the front leaves more empty cells than the best of all splits must."""
@@ -410,7 +410,7 @@ def test_no_jump_where_a_threshold_is_crossed(monkeypatch, meter, name, seed):
 # --- weights
 
 
-@pytest.mark.parametrize("objectives", [("images",), ("pairs",), ("images", "instances"), ("pairs", "triplets")])
+@pytest.mark.parametrize("objectives", [("samples",), ("pairs",), ("samples", "instances"), ("pairs", "triplets")])
 def test_one_weight_vector(objectives):
     """Without labels against pairs there is one vector: all objectives alike."""
     assert weight_vectors(problem_of(long_tailed(), (100, 50), objectives=objectives), 0.5) == [
@@ -425,7 +425,7 @@ def test_one_weight_vector_where_no_labels_meet():
 
 
 @pytest.mark.parametrize(
-    "objectives", [None, ("images", "pairs"), ("instances", "pairs"), ("pairs", "images", "triplets")], ids=str
+    "objectives", [None, ("samples", "pairs"), ("instances", "pairs"), ("pairs", "samples", "triplets")], ids=str
 )
 @pytest.mark.parametrize("patience", [0.0, 0.3, 1.0])
 def test_weight_vectors(objectives, patience):
@@ -434,7 +434,7 @@ def test_weight_vectors(objectives, patience):
     vectors = np.array(weight_vectors(of, patience))
     assert vectors.sum(axis=1) == pytest.approx(1)
     assert (vectors > 0).all()
-    labels = [i for i, name in enumerate(of.objectives) if name in ("images", "instances")]
+    labels = [i for i, name in enumerate(of.objectives) if name in ("samples", "instances")]
     ratio = vectors[:, of.objectives.index("pairs")] / vectors[:, labels[0]]
     assert (np.diff(ratio) > 0).all()
     assert ratio[0] < 1e-4
@@ -567,9 +567,9 @@ def test_progress_grows_to_one(n_jobs, grouped):
 DEGENERATE = {
     "one label": (np.arange(12)[:, None] % 2, (6, 6), {}),
     "a label in every image": (np.hstack([np.ones((12, 1)), np.eye(12)[:, :3]]).astype(int), (8, 4), {}),
-    "all images equal": (np.full((9, 2), 2), (3, 3, 3), {}),
-    "as many subsets as images": (np.eye(5, dtype=int), (1, 1, 1, 1, 1), {}),
-    "two images": (np.array([[1, 0], [0, 1]]), (1, 1), {}),
+    "all samples equal": (np.full((9, 2), 2), (3, 3, 3), {}),
+    "as many subsets as samples": (np.eye(5, dtype=int), (1, 1, 1, 1, 1), {}),
+    "two samples": (np.array([[1, 0], [0, 1]]), (1, 1), {}),
     "one image with a label": (np.eye(10, dtype=int)[:, :1], (5, 5), {}),
     "labels that never occur": (np.hstack([np.zeros((8, 2)), np.ones((8, 1))]).astype(int), (4, 4), {}),
     "very uneven sizes": (long_tailed(m=40), (38, 1, 1), {}),
@@ -590,7 +590,7 @@ def test_degenerate_sets(monkeypatch, counted, name):
     monkeypatch.setattr(exhaustive, "MOST_WAYS", 0)
     counts, sizes, conditions = DEGENERATE[name]
     with np.errstate(all="raise", under="ignore"):
-        for objectives in (None, ("images",), ("instances",), ("pairs",)):
+        for objectives in (None, ("samples",), ("instances",), ("pairs",)):
             made = split(counts, sizes, objectives=objectives, **conditions)
             check_exact_sizes(made, sizes)
             assert np.isfinite(made.front.objectives).all()

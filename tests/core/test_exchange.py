@@ -178,7 +178,7 @@ def test_kernel_change_is_the_difference_of_full_evaluations(counted, data):
 @given(problem=problems(min_labels=1), seed=st.integers(0, 99))
 def test_kernel_cost_is_that_of_the_split(counted, problem, seed):
     """Where totals are counted, or are the samples, the cells of the objectives cost what the measures say."""
-    objectives = None if counted else ("images", "pairs")
+    objectives = None if counted else ("samples", "pairs")
     board = Board(*problem, seed, objectives=objectives, counted=counted)
     counts, sizes = problem
     costs = naive.cell_costs(
@@ -186,7 +186,7 @@ def test_kernel_cost_is_that_of_the_split(counted, problem, seed):
     )
     assignment = board.land.assignments([Candidate(board.state.unit_at)])[0].tolist()
     measured = naive.measures(counts, assignment, len(sizes), sizes)
-    names = {"images": "ld", "instances": "ld_occurrences", "pairs": "lpd"}
+    names = {"samples": "ld", "instances": "ld_occurrences", "pairs": "lpd"}
     for at, (block, weight) in enumerate(
         zip(board.problem.blocks, board.land.of_blocks(board.weights), strict=True)
     ):
@@ -276,7 +276,7 @@ def test_kernel_mend_never_loses(counted, data):
 def test_kernel_mending_comes_to_rest(seed):
     """Round by round the cost falls, until no round finds an exchange that helps."""
     rng = np.random.default_rng(seed)
-    board = Board(rng.random((40, 6)) < 0.4, (20, 12, 8), seed, objectives=("images",))
+    board = Board(rng.random((40, 6)) < 0.4, (20, 12, 8), seed, objectives=("samples",))
     for _ in range(200):
         before = board.worth()
         if not board.mend()[1]:
@@ -287,7 +287,7 @@ def test_kernel_mending_comes_to_rest(seed):
     assert board.worth() == before
 
 
-@pytest.mark.parametrize("objectives", [("images",), ("instances",), ("pairs",), None], ids=str)
+@pytest.mark.parametrize("objectives", [("samples",), ("instances",), ("pairs",), None], ids=str)
 @few
 @given(problem=problems(min_labels=1, max_labels=1), seed=st.integers(0, 99))
 def test_kernel_mend_brings_a_missing_label(objectives, problem, seed):
@@ -428,11 +428,11 @@ def test_kernel_score_is_that_of_the_split(data):
     board.search(1000, temperature=1.0)
     candidate, problem, k, conditions = Candidate(board.state.unit_at), board.problem, board.problem.k, board.conditions
     assignment = problem.of_samples(board.land.assignments([candidate])[0]).tolist()
-    held, images, instances, pairs = naive.subset_tables(board.dense, assignment, k)
-    weights = [conditions.get("label_weights", {}).get(str(label), 1.0) for label in range(len(images))]
+    held, samples, instances, pairs = naive.subset_tables(board.dense, assignment, k)
+    weights = [conditions.get("label_weights", {}).get(str(label), 1.0) for label in range(len(samples))]
     pair_weights = [max(weights[i], weights[j]) for i, j in naive.label_pairs(board.dense)]
     expected = {
-        "images": naive.weighted_distribution(images, held, weights),
+        "samples": naive.weighted_distribution(samples, held, weights),
         "instances": naive.weighted_distribution(instances, np.sum(instances, axis=0).tolist(), weights),
         "pairs": naive.weighted_distribution(pairs, held, pair_weights),
     }

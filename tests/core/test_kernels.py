@@ -218,7 +218,7 @@ def test_rarest_is_the_rarest(left):
 
 
 @pytest.mark.parametrize(
-    ("desire", "tie_break", "room", "expected"),
+    ("desire", "tie_break", "capacity", "expected"),
     [
         ([0.1, 0.9, 0.5], [9, 0, 9], [9, 0, 9], {1}),
         ([0.9, 0.9, 0.5], [1, 2, 9], [9, 0, 9], {1}),
@@ -228,9 +228,9 @@ def test_rarest_is_the_rarest(left):
         ([-1.0, -2.0], [0, 0], [0, 0], {0}),
     ],
 )
-def test_choose_subset(desire, tie_break, room, expected):
-    """The greatest desire wins, then the tie-break, then the room, then chance."""
-    arguments = (np.array(desire, dtype=float), np.array(tie_break, dtype=float), np.array(room))
+def test_choose_subset(desire, tie_break, capacity, expected):
+    """The greatest desire wins, then the tie-break, then the capacity, then chance."""
+    arguments = (np.array(desire, dtype=float), np.array(tie_break, dtype=float), np.array(capacity))
     state = seeded()
     assert {stratification.choose_subset(*arguments, state) for _ in range(60)} == expected
 
@@ -245,28 +245,28 @@ def stratify(dense, sizes, by_the_rest, limit):
     table = np.zeros((len(presence), len(sizes)), dtype=np.int64)
     copies_left = np.ones(len(presence), dtype=np.int64)
     counts = np.zeros((len(totals), len(sizes)), dtype=np.int64)
-    room = sizes.copy()
+    capacity = sizes.copy()
     queue = stratification.build_queue(left)
     shares = sizes / sizes.sum()
     placed = stratification.place_rarest(
         indptr, indices, by_column.indptr, by_column.indices, totals, shares, by_the_rest,
-        table, copies_left, counts, room, left, *queue, limit, seeded(),
+        table, copies_left, counts, capacity, left, *queue, limit, seeded(),
     )  # fmt: skip
-    return placed, table, copies_left, counts, room
+    return placed, table, copies_left, counts, capacity
 
 
 @pytest.mark.parametrize("by_the_rest", [False, True])
 @given(problem=problems(min_labels=1))
 def test_place_rarest_keeps_its_books(by_the_rest, problem):
-    """All samples with a label are placed once; counts and room are those of the table."""
+    """All samples with a label are placed once; counts and capacity are those of the table."""
     dense, sizes = problem
-    placed, table, copies_left, counts, room = stratify(dense, sizes, by_the_rest, limit=10**6)
+    placed, table, copies_left, counts, capacity = stratify(dense, sizes, by_the_rest, limit=10**6)
     labelled = (dense > 0).any(axis=1)
     assert placed == labelled.sum()
     assert table.sum(axis=1).tolist() == labelled.astype(int).tolist()
     assert copies_left.tolist() == (~labelled).astype(int).tolist()
     assert (counts == (dense > 0).T.astype(int) @ table).all()
-    assert (room == sizes - table.sum(axis=0)).all()
+    assert (capacity == sizes - table.sum(axis=0)).all()
 
 
 @pytest.mark.parametrize("by_the_rest", [False, True])
@@ -290,13 +290,13 @@ def test_rarest_label_is_dealt_like_the_naive(by_the_rest, problem):
 
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=6), st.data())
 def test_fill_sizes(copies, data):
-    """What is left fills the room exactly when the room is there."""
+    """What is left fills the capacity exactly when the capacity is there."""
     n = sum(copies)
     cuts = sorted(data.draw(st.lists(st.integers(0, n), min_size=2, max_size=2)))
-    room = np.diff([0, *cuts, n])
+    capacity = np.diff([0, *cuts, n])
     table, copies_left = np.zeros((len(copies), 3), dtype=np.int64), np.array(copies)
-    stratification.fill_sizes(table, copies_left, room.copy(), seeded())
-    assert table.sum(axis=0).tolist() == room.tolist()
+    stratification.fill_sizes(table, copies_left, capacity.copy(), seeded())
+    assert table.sum(axis=0).tolist() == capacity.tolist()
     assert table.sum(axis=1).tolist() == copies
     assert copies_left.sum() == 0
 
@@ -385,14 +385,14 @@ def test_repair_keeps_labels_whatever_it_costs(n_labels, moved):
 
 @given(problem=problems(min_labels=1), data=st.data())
 def test_deal_uneven(problem, data):
-    """Each unit goes where there is room for it and most is lacking of what it carries, or where most room is."""
+    """Each unit goes where it fits and most is lacking of what it carries, or where the most capacity is left."""
     dense, sizes = problem
     k, totals = len(sizes), dense.sum(axis=0)
     unit_sizes = np.array([data.draw(st.integers(1, 3)) for _ in dense])
     shares = np.array(sizes) / sum(sizes)
-    counts, room = np.zeros((dense.shape[1], k), dtype=np.int64), np.array(sizes)
+    counts, capacity = np.zeros((dense.shape[1], k), dtype=np.int64), np.array(sizes)
     order = np.arange(len(dense))
-    chosen = stratification.deal_uneven(*csr(dense), order, unit_sizes, totals, shares, counts, room)
+    chosen = stratification.deal_uneven(*csr(dense), order, unit_sizes, totals, shares, counts, capacity)
     held, left = np.zeros((dense.shape[1], k)), np.array(sizes)
     for row, size, j in zip(dense, unit_sizes, chosen, strict=True):
         fits = np.flatnonzero(left >= size)
@@ -407,7 +407,7 @@ def test_deal_uneven(problem, data):
         held[:, j] += row
         left[j] -= size
     assert (counts == held).all()
-    assert (room == left).all()
+    assert (capacity == left).all()
 
 
 # --- chance
@@ -527,8 +527,8 @@ def test_children_follow_their_parents(by_total, problem, near, seed):
         differing = (genes[candidates] != genes[child]).sum(axis=1)
         assert (genes[nearest[child]] != genes[child]).sum() == differing.min()
     for individual, table in zip(genes.tolist(), counted, strict=True):
-        _, images, instances, _ = naive.subset_tables(dense, individual, k)
-        assert table.T.tolist() == (instances if by_total else images)
+        _, samples, instances, _ = naive.subset_tables(dense, individual, k)
+        assert table.T.tolist() == (instances if by_total else samples)
 
 
 @given(counts=st.lists(st.integers(0, 40), min_size=1, max_size=9), width=st.integers(0, 3), seed=st.integers(0, 2**32))
@@ -586,8 +586,8 @@ def test_repair_population_sizes(problem, seed):
 
 def empty_cells(dense, genes, k):
     """Count the label-subset combinations without a sample."""
-    _, images, _, _ = naive.subset_tables(dense, genes, k)
-    return sum(count == 0 for row in images for count in row)
+    _, samples, _, _ = naive.subset_tables(dense, genes, k)
+    return sum(count == 0 for row in samples for count in row)
 
 
 @given(problem=problems(min_labels=1, max_samples=7, max_subsets=3), seed=st.integers(0, 2**32))

@@ -80,9 +80,9 @@ def test_tables_match_naive(split):
     """The counts behind the measures: samples, labels, instances and pairs per subset."""
     counts, assignment, k = split
     tables = subset_tables(LabelCounts(counts), np.array(assignment), k)
-    sizes, images, instances, pairs = naive.subset_tables(counts, assignment, k)
+    sizes, samples, instances, pairs = naive.subset_tables(counts, assignment, k)
     assert tables.sizes.tolist() == sizes
-    assert tables.images.tolist() == images
+    assert tables.samples.tolist() == samples
     assert tables.instances.tolist() == instances
     assert tables.pairs.tolist() == pairs
     assert [tuple(pair) for pair in tables.pair_labels.tolist()] == list(naive.label_pairs(counts))

@@ -169,12 +169,12 @@ def test_beats_random(method):
 DEGENERATE = {
     "one label": (np.arange(12)[:, None] % 2, (6, 6)),
     "a label in every image": (np.hstack([np.ones((12, 1)), np.eye(12)[:, :3]]).astype(int), (8, 4)),
-    "all images equal": (np.full((9, 2), 2), (3, 3, 3)),
-    "as many subsets as images": (np.eye(5, dtype=int), (1, 1, 1, 1, 1)),
-    "two images": (np.array([[1, 0], [0, 1]]), (1, 1)),
-    "images without labels": (np.vstack([np.eye(3, dtype=int), np.zeros((9, 3), dtype=int)]), (8, 4)),
+    "all samples equal": (np.full((9, 2), 2), (3, 3, 3)),
+    "as many subsets as samples": (np.eye(5, dtype=int), (1, 1, 1, 1, 1)),
+    "two samples": (np.array([[1, 0], [0, 1]]), (1, 1)),
+    "samples without labels": (np.vstack([np.eye(3, dtype=int), np.zeros((9, 3), dtype=int)]), (8, 4)),
     "one image with a label": (np.eye(10, dtype=int)[:, :1], (5, 5)),
-    "labels with fewer images than subsets": (np.tile(np.eye(10, 2, dtype=int), (2, 1)), (4,) * 5),
+    "labels with fewer samples than subsets": (np.tile(np.eye(10, 2, dtype=int), (2, 1)), (4,) * 5),
     "labels that never occur": (np.hstack([np.zeros((8, 2)), np.ones((8, 1))]).astype(int), (4, 4)),
     "very uneven sizes": (long_tailed(m=40), (38, 1, 1)),
     "many instances in one image": (np.array([[1000, 1], [1, 1], [1, 0], [0, 1]]), (2, 2)),
@@ -228,8 +228,8 @@ def test_front_is_a_front(method):
     front = made.front
     for i, a in enumerate(front.objectives):
         assert not any((b <= a).all() for j, b in enumerate(front.objectives) if i != j)
-    pairs = "lpd" if "images" in front.objective_names else "lpd_occurrences"
-    column = {"images": "ld", "instances": "ld_occurrences", "pairs": pairs}
+    pairs = "lpd" if "samples" in front.objective_names else "lpd_occurrences"
+    column = {"samples": "ld", "instances": "ld_occurrences", "pairs": pairs}
     for scores, assignment in zip(front.objectives, front.assignments, strict=True):
         found = measure(long_tailed(), assignment).to_dict()
         expected = [found[column[name]] for name in front.objective_names]

@@ -257,7 +257,7 @@ def test_bad_parameters():
 def test_more_objectives_than_individuals():
     """Fewer individuals than objectives are refused."""
     with pytest.raises(EvoSplitError, match="population is 3, fewer than the 4 objectives; give at least 4"):
-        kfold(labels(m=40), 2, method=NSGA2(population=3), objectives=("images", "instances", "pairs", "triplets"))
+        kfold(labels(m=40), 2, method=NSGA2(population=3), objectives=("samples", "instances", "pairs", "triplets"))
 
 
 def test_nothing_is_printed(capfd):

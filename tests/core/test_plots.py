@@ -61,7 +61,7 @@ def test_front_is_drawn_with_the_choice(report):
 @pytest.mark.parametrize("n", [1, 2, 3, 4])
 def test_every_objective_of_the_front_is_drawn(n):
     """The third objective is the colour, the fourth the size; fronts of fewer look as they did."""
-    names = ("images", "instances", "pairs", "strata")[:n]
+    names = ("samples", "instances", "pairs", "strata")[:n]
     values = np.array([[1.0, 4.0, 2.0, 3.0], [2.0, 3.0, 1.0, 4.0], [3.0, 1.0, 4.0, 1.0]])[:, :n]
     marker = front_figure(FrontPoints(names, values, np.ones(n), 1))["data"][0]["marker"]
     assert ("colorbar" in marker) == (n > 2)

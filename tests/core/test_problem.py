@@ -23,7 +23,7 @@ def built(counts, sizes, **options):
     """Lay out the problem; further options are constraints, but for the objectives."""
     subsets = Subsets(tuple(f"s{j}" for j in range(len(sizes))), tuple(sizes))
     labelled = LabelCounts(np.array(counts))
-    objectives = options.pop("objectives", ("images", "instances", "pairs"))
+    objectives = options.pop("objectives", ("samples", "instances", "pairs"))
     constraints = resolve_constraints(labelled, subsets, **options) if options else None
     return build_problem(labelled, subsets, objectives=objectives, constraints=constraints)
 
@@ -38,7 +38,7 @@ def test_reference_is_what_random_splits_score(problem, data):
     lock = data.draw(st.lists(st.booleans(), min_size=len(start), max_size=len(start)))
     locked = [names[j] if held else None for j, held in zip(start, lock, strict=True)]
     weights = {"0": 3.0} if data.draw(st.booleans()) else None
-    made = built(counts, sizes, objectives=("images", "pairs"), locked=locked, label_weights=weights)
+    made = built(counts, sizes, objectives=("samples", "pairs"), locked=locked, label_weights=weights)
     blocks = [at for at, block in enumerate(made.blocks) if not block.by_total]
     scores = []
     for assignment in naive.assignments_of(sizes):
@@ -89,5 +89,5 @@ def test_draws_reach_every_split():
 @pytest.mark.parametrize(("n_labels", "candidates"), [(3, 512), (100, 39), (300, 16)])
 def test_repairs_compare_fewer_units_that_carry_much(n_labels, candidates):
     """The columns that a repair looks at before a move are bounded, but for a few units that it always compares."""
-    made = built(np.ones((6, n_labels), dtype=int), (3, 3), objectives=("images", "pairs"))
+    made = built(np.ones((6, n_labels), dtype=int), (3, 3), objectives=("samples", "pairs"))
     assert iterative._n_candidates(made) == candidates

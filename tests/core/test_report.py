@@ -15,7 +15,7 @@ import pytest
 import evosplit
 from evosplit import EvoSplitError, LabelCounts
 from evosplit.charts import total_shares
-from evosplit.text import clean, clip, columns, wrap
+from evosplit.terminal import clean, clip, columns, wrap
 
 
 def long_tailed(m=400, q=8):
@@ -41,14 +41,14 @@ def test_numbers_are_the_measures():
         label = int(row.label)
         for j, name in enumerate(split.names):
             inside = counts[split.indices(name), label]
-            assert row.images[j] == (inside > 0).sum()
+            assert row.samples[j] == (inside > 0).sum()
             assert row.instances[j] == inside.sum()
-            assert (name in row.missing) == (row.images[j] == 0)
+            assert (name in row.missing) == (row.samples[j] == 0)
 
 
 def test_labels_come_rarest_first():
     """Rows are ordered by the number of samples with the label."""
-    totals = [sum(row.images) for row in report_on(long_tailed()).labels]
+    totals = [sum(row.samples) for row in report_on(long_tailed()).labels]
     assert totals == sorted(totals)
 
 
@@ -63,7 +63,7 @@ def test_deviation_by_hand():
         counts=counts,
     )
     (row,) = split.report().labels
-    assert row.images == (3, 1)
+    assert row.samples == (3, 1)
     assert row.deviation == pytest.approx(0.5)
 
 
@@ -85,9 +85,9 @@ def test_json_is_complete():
     assert data["sizes"] == {"train": 320, "val": 40, "test": 40}
     assert data["bound"].keys() == {"ld", "lpd", "flz", "ed"}
     assert data["settings"]["method"] == "sois"
-    assert data["front"]["objective_names"] == ["images", "instances", "pairs"]
+    assert data["front"]["objective_names"] == ["samples", "instances", "pairs"]
     first = data["labels"][0]
-    assert sum(first["images"].values()) == first["total_images"]
+    assert sum(first["samples"].values()) == first["total_samples"]
     assert sum(first["instances"].values()) == first["total_instances"]
     assert sum(first["share"].values()) == pytest.approx(1)
 
@@ -297,13 +297,13 @@ def test_strata_and_minima_are_reported():
     ((name, table),) = report.effects.strata
     assert (name, table.names) == ("light", ("day", "dusk", "night"))
     assert table.counts.sum(axis=0).tolist() == [60, 30]
-    below = {row.label: min(row.images) for row in report.labels if row.total and min(row.images) < 4}
+    below = {row.label: min(row.samples) for row in report.labels if row.total and min(row.samples) < 4}
     assert below
     assert report.effects.below_minimum == below
     assert any(line.startswith("Every category of light is within") for line in report.summary)
     assert any("fewer than 4 samples in some subset" in line for line in report.summary)
     assert report.effects.label_weights == {"3": 2.5}
-    kept = constrained(min_per_label=2, objectives=("images",)).report()
+    kept = constrained(min_per_label=2, objectives=("samples",)).report()
     assert kept.effects.min_per_label == 2
 
 
@@ -374,10 +374,10 @@ def test_page_holds_the_numbers_of_the_report(tmp_path):
     text = page_of(tmp_path, report)
     data = json.loads(re.search(r'id="data">(.*?)</script>', text, flags=re.DOTALL).group(1))
     labels = data["tables"]["labels"]
-    assert labels["views"][0]["counts"] == [list(row.images) for row in report.labels]
+    assert labels["views"][0]["counts"] == [list(row.samples) for row in report.labels]
     assert labels["views"][1]["counts"] == [list(row.instances) for row in report.labels]
     assert data["scatter"]["off"] == pytest.approx([row.deviation for row in report.labels], rel=1e-4)
-    assert data["tables"]["pairs"]["views"][0]["counts"] == [list(row.images) for row in report.pairs]
+    assert data["tables"]["pairs"]["views"][0]["counts"] == [list(row.samples) for row in report.pairs]
     assert data["front"]["chosen"] == split.chosen
     for line in report.summary:
         assert f"<li>{html.escape(line)}</li>" in text

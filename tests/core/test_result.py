@@ -23,7 +23,7 @@ def made(**options):
     return evosplit.split(COUNTS, {"train": 0.5, "val": 0.5}, **{"method": "sois", "seed": 3, **options})
 
 
-def front(objectives, names=("images", "pairs"), reference=(1.0, 1.0)):
+def front(objectives, names=("samples", "pairs"), reference=(1.0, 1.0)):
     """Make a front of these scores, the i-th point assigning i to every sample."""
     scores = np.array(objectives, dtype=float)
     assignments = np.repeat(np.arange(len(scores))[:, None], 3, axis=1)
@@ -77,20 +77,20 @@ def test_balance_weighs_labels_more():
     """Labels, by samples and instances together, count one and a half times as much as pairs, strata as these."""
     assert pick_from(front([[0.2, 0.5], [0.4, 0.21]]), "balanced") == 0
     assert pick_from(front([[0.2, 0.5], [0.4, 0.19]]), "balanced") == 1
-    three = ("images", "instances", "pairs")
+    three = ("samples", "instances", "pairs")
     assert pick_from(front([[0.2, 0.6, 0.5], [0.4, 0.5, 0.35]], three, (1, 1, 1)), "balanced") == 1
-    strata = ("images", "pairs", "strata")
+    strata = ("samples", "pairs", "strata")
     assert pick_from(front([[0.2, 0.5, 0.3], [0.2, 0.2, 0.5]], strata, (1, 1, 1)), "balanced") == 1
 
 
 def test_best_in_labels_is_the_least_product():
     """Of two label objectives neither is given up for a little of the other."""
-    assert pick_from(front([[0.1, 0.4], [0.25, 0.2]], ("images", "instances")), "ld") == 0
+    assert pick_from(front([[0.1, 0.4], [0.25, 0.2]], ("samples", "instances")), "ld") == 0
 
 
 def test_pick_ties_take_the_better_rest():
     """Of points equal in labels the one better in pairs is picked."""
-    points = front([[0.1, 0.2, 0.9], [0.1, 0.2, 0.4]], ("images", "instances", "pairs"), (1, 1, 1))
+    points = front([[0.1, 0.2, 0.9], [0.1, 0.2, 0.4]], ("samples", "instances", "pairs"), (1, 1, 1))
     assert pick_from(points, "ld") == 1
 
 
@@ -108,13 +108,13 @@ def test_pick_where_an_objective_has_no_range(rule):
         (3, r"pick=3 is too far: the front has 2 points; give 0 ... 1"),
         (-3, "pick=-3 is too far: the front has 2 points"),
         (True, "pick=True is no rule; choose one of"),
-        ("lpd", r"pick='lpd' needs the objective 'pairs', but the objectives are 'images', 'instances'"),
+        ("lpd", r"pick='lpd' needs the objective 'pairs', but the objectives are 'samples', 'instances'"),
     ],
 )
 def test_bad_picks(rule, message):
     """A rule that does not exist or does not apply is refused."""
     with pytest.raises(EvoSplitError, match=message):
-        pick_from(front([[0, 1], [1, 0]], ("images", "instances")), rule)
+        pick_from(front([[0, 1], [1, 0]], ("samples", "instances")), rule)
 
 
 def test_pick_gives_another_split():
@@ -122,7 +122,7 @@ def test_pick_gives_another_split():
     split = made()
     points = ParetoFront(
         np.array([[0.1, 0.9], [0.9, 0.1]]),
-        ("images", "pairs"),
+        ("samples", "pairs"),
         np.array([split.assignment, 1 - split.assignment]),
         np.ones(2),
     )

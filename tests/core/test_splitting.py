@@ -48,11 +48,11 @@ def test_settings_tell_how_it_was_made():
 
 def test_objectives_follow_the_data():
     """Images and pairs are spread, and instances where labels repeat; `objectives` overrides that."""
-    names = ("images", "instances", "pairs")
+    names = ("samples", "instances", "pairs")
     assert split(COUNTS, (0.5, 0.5), method="is").front.objective_names == names
-    assert split(COUNTS > 0, (0.5, 0.5), method="is").front.objective_names == ("images", "pairs")
-    made = split(COUNTS > 0, (0.5, 0.5), method="is", objectives=("instances", "images"))
-    assert made.front.objective_names == ("instances", "images")
+    assert split(COUNTS > 0, (0.5, 0.5), method="is").front.objective_names == ("samples", "pairs")
+    made = split(COUNTS > 0, (0.5, 0.5), method="is", objectives=("instances", "samples"))
+    assert made.front.objective_names == ("instances", "samples")
     assert split(COUNTS, (0.5, 0.5), method="is", objectives="pairs").front.objective_names == ("pairs",)
 
 
@@ -122,7 +122,7 @@ def test_as_published_keeps_the_sizes_of_the_papers():
         ({"time_limit": -1.0}, "time_limit=-1.0 is no time"),
         ({"seed": -1}, "seed=-1 is negative; give 0 or more"),
         ({"seed": "x"}, "seed='x' is no seed; give an integer, a numpy Generator or None"),
-        ({"objectives": ["beauty"]}, "unknown objective 'beauty'; choose from 'images', 'instances'"),
+        ({"objectives": ["beauty"]}, "unknown objective 'beauty'; choose from 'samples', 'instances'"),
         ({"min_per_label": 2, "cover": False}, "min_per_label=2 and cover=False exclude each other"),
         ({"objectives": []}, r"objectives=\(\) repeats one, or is empty"),
         ({"objectives": ["pairs", "pairs"]}, r"objectives=\('pairs', 'pairs'\) repeats one"),

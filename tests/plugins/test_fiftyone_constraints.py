@@ -495,7 +495,7 @@ class TestMinimaAndWeights:
         """Every subset gets so many samples of each label that has enough."""
         dataset = new_dataset(pictures(fiftyone, 60))
         split = door.evosplit_fiftyone(dataset, {"train": 0.8, "test": 0.2}, min_per_label=5, **FAST)
-        assert all(min(row.images) >= 5 for row in split.report().labels if sum(row.images) >= 10)
+        assert all(min(row.samples) >= 5 for row in split.report().labels if sum(row.samples) >= 10)
         assert split.settings["min_per_label"] == 5
 
     def test_weights(self, fiftyone, door, new_dataset):

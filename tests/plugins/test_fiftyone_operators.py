@@ -814,7 +814,7 @@ class TestFigures:
         from evosplit_plugins.fiftyone_plugin.figures import front_figure
 
         objectives = np.array([[0.1, 0.4], [0.2, 0.2], [0.4, 0.1]])
-        front = ParetoFront(objectives, ("images", "pairs"), np.zeros((3, 4), dtype=int), np.ones(2))
+        front = ParetoFront(objectives, ("samples", "pairs"), np.zeros((3, 4), dtype=int), np.ones(2))
         marker = front_figure(front, applied=0, selected=2)["data"][0]["marker"]
         assert marker["symbol"] == ["star", "circle", "circle"]
         assert marker["line"]["width"] == [0, 0, 3]

@@ -58,7 +58,7 @@ def drawn_counts(m, q, seed=0):
 def with_front(split):
     """Give a split trade-offs, whatever a search would find."""
     values = np.array([[0.01, 0.2, 0.004], [0.03, 0.1, 0.003], [0.02, 0.15, 0.006], [0.05, 0.3, 0.001]])
-    names = ("images", "instances", "pairs")
+    names = ("samples", "instances", "pairs")
     front = evosplit.ParetoFront(values, names, np.stack([split.assignment] * 4), np.ones(3))
     return replace(split, front=front, chosen=1)
 
@@ -72,7 +72,7 @@ def pages(tmp_path_factory):
     some = LabelCounts(drawn_counts(400, 12), labels=[f"class {i}" for i in range(11)] + ["a name " * 12])
     splits = {
         "small": with_front(evosplit.split(small, {"train": 0.8, "val": 0.1, HOSTILE: 0.1}, method="is")),
-        "many": with_front(evosplit.split(many, (0.8, 0.1, 0.1), method="is", objectives=("images", "instances"))),
+        "many": with_front(evosplit.split(many, (0.8, 0.1, 0.1), method="is", objectives=("samples", "instances"))),
         "folds": evosplit.kfold(some, 10, method="sois"),
         "constrained": evosplit.split(
             some,
@@ -219,7 +219,7 @@ def test_sorting(open_page, pages):
         page.locator("[data-table=labels]").get_by_role("button", name="label", exact=True).click()
         assert names(page)[1:4] == ["class 0", "class 1", "class 2"]
         report = pages[1]["constrained"].report()
-        by_share = max((row for row in report.labels), key=lambda row: row.images[2] / row.total)
+        by_share = max((row for row in report.labels), key=lambda row: row.samples[2] / row.total)
         page.locator("[data-table=labels]").get_by_role("button", name="test").click()
         assert names(page)[0].strip() == by_share.label.strip()
 

@@ -112,7 +112,7 @@ def test_the_folds_are_those_of_the_engine():
     tests = [test for _, test in EvoSplitKFold(4, random_state=3, effort="fast").split(COUNTS, COUNTS)]
     assert all(np.array_equal(test, made.indices(name)) for test, name in zip(tests, made.names, strict=True))
     assert LabelCounts(COUNTS).has_repeats
-    assert made.settings["objectives"] == ["images", "instances", "pairs"]
+    assert made.settings["objectives"] == ["samples", "instances", "pairs"]
 
 
 def test_names_of_classes_make_no_difference():

@@ -13,7 +13,7 @@ def block_deviations(tables: Ints, spans: Ints, weights: Floats, sizes: Ints, to
 
     `tables` (splits x columns x k) has the counts x, which sum to X over the subsets; `sizes` (splits x k) the totals t
     of each subset, which sum to T. A row of `spans` is a block: its first column, its end, and 1 where its own columns
-    sum to the totals. A column with X = T deviates nowhere. `totals` (k) is room to work in.
+    sum to the totals. A column with X = T deviates nowhere. `totals` (k) is capacity to work in.
     """
     n, _, k = tables.shape
     for split in range(n):

@@ -14,20 +14,20 @@ _NEGLIGIBLE = 1e-20  # parts of the likeliest count's probability below which a 
 
 
 @jit
-def _expected(free: Any, carriers: int, room: int, held: int, size: int, target: float) -> Any:
-    """Expect |x/(size - x) - target| where x - held of the free carriers are among `room` of the free samples.
+def _expected(free: Any, carriers: int, capacity: int, held: int, size: int, target: float) -> Any:
+    """Expect |x/(size - x) - target| where x - held of the free carriers are among `capacity` of the free samples.
 
     The probabilities are found from the likeliest count outwards as ratios to it, with nothing but + - * / in a fixed
     order: they are the same on every machine.
     """
-    lowest, highest = max(0, room + carriers - free), min(room, carriers)
-    mode = min(max((room + 1) * (carriers + 1) // (free + 2), lowest), highest)
+    lowest, highest = max(0, capacity + carriers - free), min(capacity, carriers)
+    mode = min(max((capacity + 1) * (carriers + 1) // (free + 2), lowest), highest)
     x = held + mode
     mass, total = 1.0, abs(x / max(size - x, 1) - target)
-    others = free - carriers - room
+    others = free - carriers - capacity
     probability = 1.0
     for taken in range(mode, highest):
-        up = ((carriers - taken) * (room - taken)) / ((taken + 1) * (others + taken + 1))
+        up = ((carriers - taken) * (capacity - taken)) / ((taken + 1) * (others + taken + 1))
         probability *= up
         if probability < _NEGLIGIBLE:
             break
@@ -36,7 +36,7 @@ def _expected(free: Any, carriers: int, room: int, held: int, size: int, target:
         total += probability * abs(x / max(size - x, 1) - target)
     probability = 1.0
     for taken in range(mode, lowest, -1):
-        down = (taken * (others + taken)) / ((carriers - taken + 1) * (room - taken + 1))
+        down = (taken * (others + taken)) / ((carriers - taken + 1) * (capacity - taken + 1))
         probability *= down
         if probability < _NEGLIGIBLE:
             break
@@ -69,9 +69,9 @@ def expected_deviation(totals: Ints, held: Ints, sizes: Ints, held_sizes: Ints, 
             carriers -= held[at, j]
         value = 0.0
         for j in range(k):
-            room = sizes[j] - held_sizes[j]
-            same = j > 0 and sizes[j] == sizes[j - 1] and room == sizes[j - 1] - held_sizes[j - 1]
+            capacity = sizes[j] - held_sizes[j]
+            same = j > 0 and sizes[j] == sizes[j - 1] and capacity == sizes[j - 1] - held_sizes[j - 1]
             if not same or held[at, j] != held[at, j - 1]:
-                value = _expected(free, carriers, room, held[at, j], sizes[j], target)
+                value = _expected(free, carriers, capacity, held[at, j], sizes[j], target)
             expected[at] += value
         expected[at] /= k

@@ -58,15 +58,15 @@ def choose_rarest(left: Ints, queue: Ints, start: Ints, state: Ints) -> int:
 
 
 @jit
-def choose_subset(desire: Floats, tie_break: Floats, room: Ints, state: Ints) -> int:
-    """Find the subset that desires most; ties: the greatest tie-break, then the most room, then chance."""
+def choose_subset(desire: Floats, tie_break: Floats, capacity: Ints, state: Ints) -> int:
+    """Find the subset that desires most; ties: the greatest tie-break, then the most capacity, then chance."""
     chosen, equals = 0, 1
-    for j in range(1, len(room)):
+    for j in range(1, len(capacity)):
         lead = desire[j] - desire[chosen]
         if abs(lead) <= TIE:
             lead = tie_break[j] - tie_break[chosen]
             if abs(lead) <= TIE:
-                lead = float(room[j] - room[chosen])
+                lead = float(capacity[j] - capacity[chosen])
         if lead > TIE:
             chosen, equals = j, 1
         elif lead >= -TIE:
@@ -88,7 +88,7 @@ def place_rarest(
     table: Ints,
     copies_left: Ints,
     counts: Ints,
-    room: Ints,
+    capacity: Ints,
     left: Ints,
     queue: Ints,
     place: Ints,
@@ -100,7 +100,7 @@ def place_rarest(
 
     A unit goes to the subset that still wants most of the column. `by_the_rest` breaks ties by what the
     subsets still want of all the unit's columns and deals equal units one after the other; otherwise the
-    order is random and ties are broken by the room that is left. Returns how many units were placed: 0 when
+    order is random and ties are broken by the capacity that is left. Returns how many units were placed: 0 when
     no unit with a column is left.
     """
     k = len(shares)
@@ -133,10 +133,10 @@ def place_rarest(
                     if desire[j] >= most - 2 * TIE:
                         for at in range(indptr[kind], indptr[kind + 1]):
                             rest[j] += shares[j] - counts[indices[at], j] / totals[indices[at]]
-            chosen = choose_subset(desire, rest, room, state)
+            chosen = choose_subset(desire, rest, capacity, state)
             table[kind, chosen] += 1
             copies_left[kind] -= 1
-            room[chosen] -= 1
+            capacity[chosen] -= 1
             for at in range(indptr[kind], indptr[kind + 1]):
                 counts[indices[at], chosen] += 1
                 take_one(indices[at], left, queue, place, start)
@@ -145,8 +145,8 @@ def place_rarest(
 
 
 @jit
-def fill_sizes(table: Ints, copies_left: Ints, room: Ints, state: Ints) -> None:
-    """Deal all units that are left, in random order, each to the subset with the most room."""
+def fill_sizes(table: Ints, copies_left: Ints, capacity: Ints, state: Ints) -> None:
+    """Deal all units that are left, in random order, each to the subset with the most capacity."""
     waiting = np.empty(copies_left.sum(), dtype=np.int64)
     n_waiting = 0
     for kind in range(len(copies_left)):
@@ -154,12 +154,12 @@ def fill_sizes(table: Ints, copies_left: Ints, room: Ints, state: Ints) -> None:
             waiting[n_waiting] = kind
             n_waiting += 1
         copies_left[kind] = 0
-    nothing = np.zeros(len(room))
+    nothing = np.zeros(len(capacity))
     for i in range(n_waiting - 1, -1, -1):
         other = random_below(state, i + 1)
-        chosen = choose_subset(nothing, nothing, room, state)
+        chosen = choose_subset(nothing, nothing, capacity, state)
         table[waiting[other], chosen] += 1
-        room[chosen] -= 1
+        capacity[chosen] -= 1
         waiting[other] = waiting[i]
 
 
@@ -274,13 +274,13 @@ def deal_uneven(
     totals: Ints,
     shares: Floats,
     counts: Ints,
-    room: Ints,
+    capacity: Ints,
 ) -> Ints:
     """Deal units of different sizes in the given order, each to the subset that lacks most of what it carries.
 
     What a subset lacks of a column is measured relative to its share of it, so rare columns count most, and at the
     middle of the unit: otherwise small subsets would be ahead of large ones, full before the small units come. A subset
-    without room for the unit is passed over, unless there is none: then the unit goes where most room is.
+    without capacity for the unit is passed over, unless there is none: then the unit goes where most capacity is.
     """
     k = len(shares)
     chosen = np.empty(len(types), dtype=np.int32)
@@ -288,7 +288,7 @@ def deal_uneven(
         kind, size = types[at], sizes[at]
         best, most = -1, 0.0
         for j in range(k):
-            if room[j] < size:
+            if capacity[j] < size:
                 continue
             desire = 0.0
             for i in range(indptr[kind], indptr[kind + 1]):
@@ -298,9 +298,9 @@ def deal_uneven(
             if best < 0 or desire > most:
                 best, most = j, desire
         if best < 0:
-            best = int(np.argmax(room))
+            best = int(np.argmax(capacity))
         chosen[at] = best
-        room[best] -= size
+        capacity[best] -= size
         for i in range(indptr[kind], indptr[kind + 1]):
             counts[indices[i], best] += data[i]
     return chosen

@@ -211,7 +211,7 @@ def _pairs(report: SplitReport) -> str:
 
 
 def _share_table(key: str, what: str, choice: str = "", search: bool = True) -> str:
-    """Make room for a table that the script fills."""
+    """Make a place for a table that the script fills."""
     tools = (
         f'<div class="tools"><label class="search">search <input type="search" aria-label="Search {_e(what)}" '
         f'autocomplete="off"></label>{choice}<p role="status"></p></div>'
@@ -388,8 +388,8 @@ def _plain(value: Any) -> str:
 
 def _data(report: SplitReport) -> dict[str, Any]:
     """Collect the numbers that the script draws."""
-    images = label_shares(report)
-    views = [images, label_shares(report, by="instances")] if _has_repeats(report) else [images]
+    samples = label_shares(report)
+    views = [samples, label_shares(report, by="instances")] if _has_repeats(report) else [samples]
     occurring = [row for row in report.labels if row.total]
     pairs = pair_shares(report)
     tables = {
@@ -408,7 +408,7 @@ def _data(report: SplitReport) -> dict[str, Any]:
     front = report.front
     return {
         "subsets": list(report.names),
-        "targets": _rounded(images.targets),
+        "targets": _rounded(samples.targets),
         "tables": tables,
         "scatter": {
             "names": list(scatter.names),
@@ -439,7 +439,7 @@ def _table_data(what: str, many: str, *views: ShareTable) -> dict[str, Any]:
 
 
 def _has_repeats(report: SplitReport) -> bool:
-    return any(row.instances != row.images for row in report.labels)
+    return any(row.instances != row.samples for row in report.labels)
 
 
 def _rounded(values: Iterable[float]) -> list[float]:

@@ -245,8 +245,8 @@ function chart(holder, spec) {
     if (quiet) return;
     const [title, ...lines] = spec.describe(i);
     tip.replaceChildren(element("b", {}, element("bdi", {}, title)), ...lines.map((text) => element("span", {}, text)));
-    const room = holder.clientWidth - tip.offsetWidth;
-    tip.style.left = `${Math.min(Math.max(x - tip.offsetWidth / 2, 0), Math.max(room, 0))}px`;
+    const capacity = holder.clientWidth - tip.offsetWidth;
+    tip.style.left = `${Math.min(Math.max(x - tip.offsetWidth / 2, 0), Math.max(capacity, 0))}px`;
     tip.style.top = `${y > tip.offsetHeight + 24 ? y - tip.offsetHeight - 14 : y + 16}px`;
   }
 

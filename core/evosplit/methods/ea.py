@@ -11,9 +11,9 @@ import numpy.typing as npt
 
 from evosplit.errors import EvoSplitError
 from evosplit.methods.base import Run, Solution
+from evosplit.methods.incremental_counts import IncrementalCounts
 from evosplit.methods.operators import Genetics, check_settings, share_done
 from evosplit.methods.restarts import Watch, run_restarts
-from evosplit.methods.tallies import Tallies
 from evosplit.problem import SplitProblem
 
 __all__ = ["EvolutionaryAlgorithm"]
@@ -112,20 +112,20 @@ def _evolve(
 
 
 class _Pool:
-    """The population, ranked, and room for the children."""
+    """The population, ranked, and space for the children."""
 
     def __init__(self, genetics: Genetics, individuals: Genes, children: int) -> None:
         n = len(individuals)
-        self._tallies = Tallies(genetics, n + children)
+        self._incremental_counts = IncrementalCounts(genetics, n + children)
         self._fitness = np.zeros(n + children)
-        self._fitness[:n] = self._tallies.place(individuals)[:, 0]
+        self._fitness[:n] = self._incremental_counts.place(individuals)[:, 0]
         self.ranked = np.argsort(self._fitness[:n], kind="stable")
         self._free = np.arange(n, n + children)
 
     @property
     def genes(self) -> Genes:
         """The genes of every row; `ranked` tells which rows are alive."""
-        return self._tallies.genes
+        return self._incremental_counts.genes
 
     @property
     def best(self) -> float:
@@ -135,8 +135,8 @@ class _Pool:
     def replace_worst(self, parents: npt.NDArray[np.intp], children: Genes) -> None:
         """Let the best of population and children survive; `parents` are the rows of each child's parents."""
         n = len(self.ranked)
-        self._fitness[self._free] = self._tallies.breed(self._free, parents, children)[:, 0]
+        self._fitness[self._free] = self._incremental_counts.breed(self._free, parents, children)[:, 0]
         everyone = np.concatenate((self.ranked, self._free))
         everyone = everyone[np.argsort(self._fitness[everyone], kind="stable")]
-        self._tallies.adopt(self._free[np.isin(self._free, everyone[:n])])
+        self._incremental_counts.adopt(self._free[np.isin(self._free, everyone[:n])])
         self.ranked, self._free = everyone[:n], everyone[n:]

@@ -8,11 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from evosplit.constraints import FREE
+from evosplit.group_packing import excess, packings
 from evosplit.measures import ordered_sum
 from evosplit.methods.base import Solution
 from evosplit.problem import SplitProblem
 from evosplit.result import non_dominated
-from evosplit.sizing import excess, packings
 
 __all__ = ["every_split"]
 
@@ -43,9 +43,9 @@ def every_split(problem: SplitProblem, start: Ints) -> Solution | None:
     at_most = excess(problem.unit_sizes, start, problem.sizes)
     # Subsets of one size into which nothing is locked are interchangeable; the others are told apart by a number.
     locks = problem.locked_table.any(axis=0)
-    alike = np.stack((problem.rooms, np.where(locks, np.arange(1, problem.k + 1), 0)))
+    alike = np.stack((problem.capacities, np.where(locks, np.arange(1, problem.k + 1), 0)))
     kinds = problem.type_of_unit[free]
-    ways = packings(problem.unit_sizes[free], kinds, problem.rooms, alike, at_most, limit)
+    ways = packings(problem.unit_sizes[free], kinds, problem.capacities, alike, at_most, limit)
     if ways is None or not len(ways):
         return None
     scores, lacks = [], []

@@ -42,7 +42,7 @@ class IterativeStratification:
     order
         1 for labels, 2 for labels and label pairs.
     as_published
-        Follow the papers to the letter: ties between subsets go to the one with the most room, examples come
+        Follow the papers to the letter: ties between subsets go to the one with the most capacity, examples come
         in random order, and the sizes are only about what was asked for. By default equal examples follow
         each other, ties go to the subset that lacks most of the example's labels (and pairs), and in the end
         the examples whose move costs least are moved until the sizes are exact.
@@ -90,7 +90,7 @@ class IterativeStratification:
         totals = (by_column.T @ copies).astype(np.int64)
         counts = np.ascontiguousarray(by_column.T @ held).astype(np.int64)
         table = np.zeros_like(held)
-        copies_left, room, left = copies - held.sum(axis=1), problem.rooms.copy(), totals - counts.sum(axis=1)
+        copies_left, capacity, left = copies - held.sum(axis=1), problem.capacities.copy(), totals - counts.sum(axis=1)
         queue = kernels.build_queue(left)
         share_of = _even_shares(problem.sizes)
         placed, limit = 0, max(1, problem.n_units // REPORTS)
@@ -98,12 +98,12 @@ class IterativeStratification:
         while run.report(placed / problem.n_units, message):
             more = kernels.place_rarest(
                 columns.indptr, columns.indices, by_column.indptr, by_column.indices, totals, share_of,
-                not self.as_published, table, copies_left, counts, room, left, *queue, limit, state,
+                not self.as_published, table, copies_left, counts, capacity, left, *queue, limit, state,
             )  # fmt: skip
             if more == 0:
                 break
             placed += more
-        kernels.fill_sizes(table, copies_left, room, state)
+        kernels.fill_sizes(table, copies_left, capacity, state)
 
         shuffled = run.stream.permutation(np.flatnonzero(problem.locked == FREE))
         by_type = shuffled[np.argsort(type_of_unit[shuffled], kind="stable")]

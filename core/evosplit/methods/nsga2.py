@@ -30,9 +30,9 @@ from pymoo.util.ref_dirs import get_reference_directions
 
 from evosplit.errors import EvoSplitError
 from evosplit.methods.base import Run, Solution
+from evosplit.methods.incremental_counts import IncrementalCounts
 from evosplit.methods.operators import Genetics, check_settings, share_done
 from evosplit.methods.restarts import Watch, run_restarts
-from evosplit.methods.tallies import Tallies
 from evosplit.problem import SplitProblem
 
 __all__ = ["NSGA2"]
@@ -140,7 +140,7 @@ def _algorithm(method: NSGA2, genetics: Genetics) -> Algorithm:
         mating=mating,
         repair=repair,
         eliminate_duplicates=distinct,
-        evaluator=_ByChanges(Tallies(genetics, method.population + children)),
+        evaluator=_ByChanges(IncrementalCounts(genetics, method.population + children)),
         output=None,
         **extra,
     )
@@ -228,9 +228,9 @@ class _PopulationProblem(Problem):  # type: ignore[misc]  # pymoo publishes no t
 class _ByChanges(Evaluator):  # type: ignore[misc]
     """Evaluates children by what they changed in the parents that `_Breeding` has noted."""
 
-    def __init__(self, tallies: Tallies) -> None:
+    def __init__(self, incremental_counts: IncrementalCounts) -> None:
         super().__init__()
-        self.tallies = tallies
+        self.incremental_counts = incremental_counts
         self.children = np.empty(0, dtype=np.intp)
 
     def _eval(
@@ -245,13 +245,14 @@ class _ByChanges(Evaluator):  # type: ignore[misc]
         genes = np.array([individual.X for individual in pop])
         if len(algorithm.pop) == 0:
             rows = np.arange(len(pop))
-            scores = self.tallies.place(genes)
+            scores = self.incremental_counts.place(genes)
         else:
-            alive = np.zeros(len(self.tallies.genes), dtype=np.bool_)
+            alive = np.zeros(len(self.incremental_counts.genes), dtype=np.bool_)
             alive[[individual.data["row"] for individual in algorithm.pop]] = True
-            self.tallies.adopt(self.children[alive[self.children]])
+            self.incremental_counts.adopt(self.children[alive[self.children]])
             rows = np.flatnonzero(~alive)[: len(pop)]
-            scores = self.tallies.breed(rows, np.array([individual.data["parents"] for individual in pop]), genes)
+            parents = np.array([individual.data["parents"] for individual in pop])
+            scores = self.incremental_counts.breed(rows, parents, genes)
             self.children = rows
         for individual, row, score in zip(pop, rows, scores, strict=True):
             individual.F = score
@@ -352,7 +353,7 @@ class _Breeding(Mating):  # type: ignore[misc]
         self, problem: _PopulationProblem, pop: Population, rows: Rows, n: int, options: dict[str, Any]
     ) -> tuple[Genes, Rows]:
         """Return the genes of n children, not repaired, and the rows of their parents."""
-        genes, random_state = options["algorithm"].evaluator.tallies.genes, options["random_state"]
+        genes, random_state = options["algorithm"].evaluator.incremental_counts.genes, options["random_state"]
         n_crossed = round(self.crossed * n)
         bred, parents = [], []
         # pymoo lets chance decide whether an operator is applied; here each always is, but the numbers are drawn.

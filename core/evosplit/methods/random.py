@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from evosplit.constraints import FREE
+from evosplit.group_packing import fit_sizes
 from evosplit.methods.base import Run, Solution
 from evosplit.problem import SplitProblem
-from evosplit.sizing import fit_sizes
 
 __all__ = ["Random"]
 

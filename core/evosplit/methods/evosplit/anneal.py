@@ -121,7 +121,7 @@ class Search:
 def emphasise(weights: Sequence[float], objectives: Sequence[str], factor: float) -> tuple[float, ...]:
     """Raise the weights of the objectives that are about labels."""
     return tuple(
-        weight * (factor if name in ("images", "instances") else 1.0)
+        weight * (factor if name in ("samples", "instances") else 1.0)
         for weight, name in zip(weights, objectives, strict=True)
     )
 

@@ -12,11 +12,11 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from evosplit.constraints import FREE
+from evosplit.group_packing import mend_sizes
 from evosplit.measures import ordered_sum
 from evosplit.problem import SplitProblem
 from evosplit.result import non_dominated
 from evosplit.rng import Stream
-from evosplit.sizing import mend_sizes
 
 __all__ = ["Candidate", "Landscape", "Score"]
 
@@ -143,7 +143,7 @@ class Landscape:
         """Turn the weights of the objectives into those of the blocks; strata share theirs."""
         names = [block.name for block in self.problem.blocks]
         by_name = dict(zip(self.problem.objectives, weights, strict=True))
-        by_name.setdefault("instances", by_name.get("images", 0.0))  # a companion that is no objective by itself
+        by_name.setdefault("instances", by_name.get("samples", 0.0))  # a companion that is no objective by itself
         return [by_name[name] / names.count(name) for name in names]
 
     @cached_property
@@ -210,7 +210,7 @@ class Landscape:
     def _price_of_label(self, weights: Sequence[float]) -> float:
         """Return the weight of one label's column where samples with it are spread, else 0."""
         for at, (block, weight) in enumerate(zip(self.problem.blocks, self.of_blocks(weights), strict=True)):
-            if block.name == "images":
+            if block.name == "samples":
                 return weight / (self.reference[at] * self.problem.k * max(block.width, 1))
         return 0.0
 
@@ -337,7 +337,7 @@ class Landscape:
 
         problem, n_labels = self.problem, self.problem.counts.n_labels
         # The first columns count samples with a label even where that is no objective: `cover` needs them.
-        about_labels = [block.stop for block in problem.blocks if block.name in ("images", "instances")]
+        about_labels = [block.stop for block in problem.blocks if block.name in ("samples", "instances")]
         starts, units = exchange.carriers_of_labels(self.units.indptr, self.units.indices, self.type_of, n_labels)
         return starts, units, max(about_labels, default=n_labels)
 

@@ -8,11 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from evosplit.constraints import FREE
+from evosplit.group_packing import fit_sizes
 from evosplit.methods.base import Run
 from evosplit.methods.iterative import IterativeStratification
 from evosplit.problem import SplitProblem
 from evosplit.rng import Stream
-from evosplit.sizing import fit_sizes
 
 Ints = npt.NDArray[Any]
 
@@ -60,9 +60,9 @@ def _systematic_sample(problem: SplitProblem, stream: Stream) -> Ints:
     rng.shuffle(free, stream.state())
     queue = free[np.argsort(place_of_type[problem.type_of_unit[free]], kind="stable")]
     turns = np.concatenate(
-        [(np.arange(room) + stream.below(1 << 30) / (1 << 30)) / max(room, 1) for room in problem.rooms]
+        [(np.arange(size) + stream.below(1 << 30) / (1 << 30)) / max(size, 1) for size in problem.capacities]
     )
-    subsets = np.repeat(np.arange(problem.k, dtype=np.int32), problem.rooms)
+    subsets = np.repeat(np.arange(problem.k, dtype=np.int32), problem.capacities)
     assignment = problem.locked.astype(np.int32)
     assignment[queue] = subsets[np.argsort(turns, kind="stable")]
     return assignment
@@ -80,6 +80,6 @@ def _deal_uneven(problem: SplitProblem, stream: Stream) -> Ints:
     assignment[queue] = kernels.deal_uneven(
         problem.features.indptr, problem.features.indices, problem.features.data, problem.type_of_unit[queue],
         problem.unit_sizes[queue], problem.column_totals, problem.sizes / problem.sizes.sum(),
-        problem.column_table(problem.locked_table), problem.rooms.copy(),
+        problem.column_table(problem.locked_table), problem.capacities.copy(),
     )  # fmt: skip
     return fit_sizes(problem.unit_sizes, assignment, problem.locked == FREE, problem.sizes, stream)

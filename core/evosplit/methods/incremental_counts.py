@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from evosplit.methods.operators import Genetics
 
-__all__ = ["Tallies"]
+__all__ = ["IncrementalCounts"]
 
 Genes = npt.NDArray[np.signedinteger[Any]]
 Floats = npt.NDArray[np.float64]
@@ -19,8 +19,8 @@ Rows = npt.NDArray[np.intp]
 MAX_ENTRIES = 2**28  # of all tables together, 1 GiB
 
 
-class Tallies:
-    """Room for individuals, one row each, in arrays that are never copied.
+class IncrementalCounts:
+    """Space for individuals, one row each, in arrays that are never copied.
 
     A row is filled by `place` or, from its parent's, by `breed`. What `breed` leaves out, since most children do not
     survive, `adopt` completes; only then may the row become a parent, and until then its parent's row must stay. Where

@@ -9,32 +9,32 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evosplit import sizing
+from evosplit import group_packing
+from evosplit.group_packing import excess, fit_sizes, least_excess, mend_sizes, pack, packings
 from evosplit.rng import Stream
-from evosplit.sizing import excess, fit_sizes, least_excess, mend_sizes, pack, packings
 
 few = settings(max_examples=60)
 
 
 @st.composite
 def fillings(draw, max_units=6, overfull=False):
-    """Draw unit sizes and rooms that sum to them; with `overfull` a room may be negative."""
+    """Draw unit sizes and capacities that sum to them; with `overfull` a capacity may be negative."""
     sizes = draw(st.lists(st.integers(1, 9), min_size=0, max_size=max_units))
     k = draw(st.integers(2, 3))
     low = -4 if overfull else 0
-    rooms = draw(st.lists(st.integers(low, max(sum(sizes), 1)), min_size=k - 1, max_size=k - 1))
-    rest = sum(sizes) - sum(rooms)
+    capacities = draw(st.lists(st.integers(low, max(sum(sizes), 1)), min_size=k - 1, max_size=k - 1))
+    rest = sum(sizes) - sum(capacities)
     if rest < low:
-        rooms, rest = [0] * (k - 1), sum(sizes)
-    return np.array(sizes, dtype=np.int64), np.array([*rooms, rest])
+        capacities, rest = [0] * (k - 1), sum(sizes)
+    return np.array(sizes, dtype=np.int64), np.array([*capacities, rest])
 
 
-def excesses(sizes, rooms):
+def excesses(sizes, capacities):
     """List the excess of every way to place the units."""
-    k = len(rooms)
+    k = len(capacities)
     return [
         sum(
-            abs(sum(s for s, j in zip(sizes, chosen, strict=True) if j == subset) - rooms[subset])
+            abs(sum(s for s, j in zip(sizes, chosen, strict=True) if j == subset) - capacities[subset])
             for subset in range(k)
         )
         for chosen in itertools.product(range(k), repeat=len(sizes))
@@ -50,16 +50,16 @@ def test_excess():
 @given(fillings(overfull=True))
 def test_least_excess_is_a_bound(filling):
     """No way to place the units is better than the bound."""
-    sizes, rooms = filling
-    assert 0 <= least_excess(sizes, rooms) <= min(excesses(sizes.tolist(), rooms.tolist()))
+    sizes, capacities = filling
+    assert 0 <= least_excess(sizes, capacities) <= min(excesses(sizes.tolist(), capacities.tolist()))
 
 
 @few
 @given(fillings())
 def test_least_excess_of_two_subsets_is_reached(filling):
     """With two subsets what does not go into one goes into the other: the bound is the best."""
-    sizes, rooms = filling
-    two = np.array([rooms[0], rooms[1:].sum()])
+    sizes, capacities = filling
+    two = np.array([capacities[0], capacities[1:].sum()])
     assert least_excess(sizes, two) == min(excesses(sizes.tolist(), two.tolist()))
 
 
@@ -69,8 +69,8 @@ def test_least_excess_with_enough_single_samples(sizes, k, data):
     """Where there are as many single samples as the largest unit has, every size can be met."""
     units = [*sizes, *[1] * max(sizes, default=1)]
     cuts = sorted(data.draw(st.lists(st.integers(max(units), sum(units)), min_size=k - 1, max_size=k - 1)))
-    rooms = np.diff([0, *cuts, sum(units)])
-    assert least_excess(np.array(units), rooms) == 0
+    capacities = np.diff([0, *cuts, sum(units)])
+    assert least_excess(np.array(units), capacities) == 0
 
 
 def test_least_excess_of_what_is_overfull():
@@ -81,10 +81,10 @@ def test_least_excess_of_what_is_overfull():
 
 def test_least_excess_gives_up_on_huge_sets(monkeypatch):
     """Where there are too many sums to look through, the bound is what is overfull."""
-    sizes, rooms = np.array([3, 5]), np.array([4, 4])
-    assert least_excess(sizes, rooms) == 2
-    monkeypatch.setattr(sizing, "MAX_BITS", 10)
-    assert least_excess(sizes, rooms) == 0
+    sizes, capacities = np.array([3, 5]), np.array([4, 4])
+    assert least_excess(sizes, capacities) == 2
+    monkeypatch.setattr(group_packing, "MAX_BITS", 10)
+    assert least_excess(sizes, capacities) == 0
     assert least_excess(sizes, np.array([-1, 9])) == 2
 
 
@@ -117,35 +117,35 @@ def test_mending_never_makes_it_worse(filling, seed, data):
 @given(fillings(overfull=True), st.integers(1, 30))
 def test_packing_is_exact(filling, less_than):
     """The filling found is the best of all; none is found if none is good enough, and both are proven."""
-    sizes, rooms = filling
-    best = min(excesses(sizes.tolist(), rooms.tolist()))
-    packed, proven = pack(sizes, rooms, less_than)
+    sizes, capacities = filling
+    best = min(excesses(sizes.tolist(), capacities.tolist()))
+    packed, proven = pack(sizes, capacities, less_than)
     assert proven
     assert (packed is not None) == (best < less_than)
     if packed is not None:
-        assert excess(sizes, packed, rooms) == best
+        assert excess(sizes, packed, capacities) == best
 
 
 @few
 @given(fillings(overfull=True), st.data())
 def test_packing_prefers_what_comes_second(filling, data):
     """Of the fillings with the least excess, the one nearest to the second aims is taken."""
-    sizes, rooms = filling
-    k = len(rooms)
+    sizes, capacities = filling
+    k = len(capacities)
     second = np.array(data.draw(st.lists(st.integers(0, 20), min_size=k, max_size=k)))
-    packed, proven = pack(sizes, rooms, int(np.abs(rooms).sum() + sizes.sum()) + 1, second)
-    both = zip(excesses(sizes.tolist(), rooms.tolist()), excesses(sizes.tolist(), second.tolist()), strict=True)
+    packed, proven = pack(sizes, capacities, int(np.abs(capacities).sum() + sizes.sum()) + 1, second)
+    both = zip(excesses(sizes.tolist(), capacities.tolist()), excesses(sizes.tolist(), second.tolist()), strict=True)
     assert proven
-    assert (excess(sizes, packed, rooms), excess(sizes, packed, second)) == min(both)
+    assert (excess(sizes, packed, capacities), excess(sizes, packed, second)) == min(both)
 
 
 @few
 @given(fillings(overfull=True), st.data())
 def test_all_packings_are_listed(filling, data):
     """All ways of the least excess are listed, once, whatever is interchangeable; none if they miss too much."""
-    sizes, rooms = filling
-    k = len(rooms)
-    # Some units of one size are equal, some are not; some subsets with the same room are alike, some are not.
+    sizes, capacities = filling
+    k = len(capacities)
+    # Some units of one size are equal, some are not; some subsets with the same capacity are alike, some are not.
     marks = np.array(data.draw(st.lists(st.integers(0, 1), min_size=len(sizes), max_size=len(sizes))), dtype=np.int64)
     names = np.array(data.draw(st.lists(st.integers(0, 1), min_size=k, max_size=k)))
     kinds = 2 * sizes + marks
@@ -153,33 +153,33 @@ def test_all_packings_are_listed(filling, data):
     def canonical(way):
         # What each subset holds; subsets that are alike in any order.
         held = [tuple(sorted(kinds[np.array(way, dtype=int) == j].tolist())) for j in range(k)]
-        return tuple(sorted((int(rooms[j]), int(names[j]), held[j]) for j in range(k)))
+        return tuple(sorted((int(capacities[j]), int(names[j]), held[j]) for j in range(k)))
 
     every = list(itertools.product(range(k), repeat=len(sizes)))
-    misses = excesses(sizes.tolist(), rooms.tolist())
+    misses = excesses(sizes.tolist(), capacities.tolist())
     best = [way for way, miss in zip(every, misses, strict=True) if miss == min(misses)]
-    found = packings(sizes, kinds, rooms, np.stack((rooms, names)), min(misses), 5000)
-    assert {excess(sizes, way, rooms) for way in found} <= {min(misses)}
+    found = packings(sizes, kinds, capacities, np.stack((capacities, names)), min(misses), 5000)
+    assert {excess(sizes, way, capacities) for way in found} <= {min(misses)}
     listed = [canonical(way) for way in found]
     assert len(set(listed)) == len(listed)
     assert set(listed) == {canonical(way) for way in best}
     if min(misses) > 0:
-        nothing = packings(sizes, kinds, rooms, np.stack((rooms, names)), min(misses) - 1, 5000)
+        nothing = packings(sizes, kinds, capacities, np.stack((capacities, names)), min(misses) - 1, 5000)
         assert len(nothing) == 0
 
 
 def test_too_many_packings():
     """More ways than the limit are not listed."""
-    sizes, rooms = np.array([1, 1, 1, 1]), np.array([3, 1])
-    assert len(packings(sizes, np.arange(4), rooms, rooms, 0, 20)) == 4
-    assert packings(sizes, np.arange(4), rooms, rooms, 0, 3) is None
+    sizes, capacities = np.array([1, 1, 1, 1]), np.array([3, 1])
+    assert len(packings(sizes, np.arange(4), capacities, capacities, 0, 20)) == 4
+    assert packings(sizes, np.arange(4), capacities, capacities, 0, 3) is None
 
 
 def test_packing_gives_up(monkeypatch):
     """Beyond so many different loads nothing is found and nothing is proven."""
-    sizes, rooms = np.array([5, 4, 3, 3, 3]), np.array([9, 9])
-    monkeypatch.setattr(sizing, "MAX_STATES", 3)
-    assert pack(sizes, rooms, 10) == (None, False)
+    sizes, capacities = np.array([5, 4, 3, 3, 3]), np.array([9, 9])
+    monkeypatch.setattr(group_packing, "MAX_STATES", 3)
+    assert pack(sizes, capacities, 10) == (None, False)
 
 
 @few

@@ -30,17 +30,17 @@ def excess(unit_sizes: Ints, assignment: Ints, targets: Ints) -> int:
     return int(np.abs(loads - targets).sum())
 
 
-def least_excess(unit_sizes: Ints, rooms: Ints) -> int:
+def least_excess(unit_sizes: Ints, capacities: Ints) -> int:
     """Bound the excess from below: each subset on its own filled with the units that fit best.
 
-    Units are those still to be placed, rooms what is left in each subset (negative if it is overfull).
+    Units are those still to be placed, capacities what is left in each subset (negative if it is overfull).
 
     Examples
     --------
     >>> least_excess(np.array([3, 3, 3]), np.array([4, 5]))  # 3 and 6 are nearest to 4 and 5
     2
     """
-    over = int(np.maximum(-rooms, 0).sum())
+    over = int(np.maximum(-capacities, 0).sum())
     sizes, numbers = np.unique(unit_sizes, return_counts=True)
     whole = int((sizes * numbers).sum())
     if len(sizes) * (whole + 1) > MAX_BITS or (len(sizes) and sizes[0] == 1 and numbers[0] >= sizes[-1]):
@@ -54,10 +54,10 @@ def least_excess(unit_sizes: Ints, rooms: Ints) -> int:
             number -= step
             step *= 2
     below, above = 0, 0
-    for room in np.maximum(rooms, 0).tolist():
-        lower = sums & ((1 << (room + 1)) - 1)
-        down = room - (lower.bit_length() - 1)
-        higher = sums >> room
+    for capacity in np.maximum(capacities, 0).tolist():
+        lower = sums & ((1 << (capacity + 1)) - 1)
+        down = capacity - (lower.bit_length() - 1)
+        higher = sums >> capacity
         up = (higher & -higher).bit_length() - 1 if higher else down
         if up < down:
             above += up
@@ -104,12 +104,12 @@ def mend_sizes(unit_sizes: Ints, assignment: Ints, movable: Ints, targets: Ints,
         loads[b] += out - back
 
 
-def pack(unit_sizes: Ints, rooms: Ints, less_than: int, second: Ints | None = None) -> tuple[Ints | None, bool]:
-    """Look for the filling of the rooms with the least excess, and less than `less_than`, among all of them.
+def pack(unit_sizes: Ints, capacities: Ints, less_than: int, second: Ints | None = None) -> tuple[Ints | None, bool]:
+    """Look for the filling of the capacities with the least excess, and less than `less_than`, among all of them.
 
-    The sizes sum to the rooms. Of equal fillings the one that is nearest to `second` is taken. Returns the filling, or
-    None if there is none, and whether that is proven: where there are too many different fillings on the way the search
-    gives up.
+    The sizes sum to the capacities. Of equal fillings the one that is nearest to `second` is taken. Returns the
+    filling, or None if there is none, and whether that is proven: where there are too many different fillings on the
+    way the search gives up.
 
     Examples
     --------
@@ -119,12 +119,12 @@ def pack(unit_sizes: Ints, rooms: Ints, less_than: int, second: Ints | None = No
     (None, True)
     """
     order = np.argsort(-unit_sizes, kind="stable")
-    alike = rooms if second is None else np.stack((rooms, second))
-    walk = _Fillings(unit_sizes[order], rooms, less_than, _predecessors(alike), MAX_STATES)
+    alike = capacities if second is None else np.stack((capacities, second))
+    walk = _Fillings(unit_sizes[order], capacities, less_than, _predecessors(alike), MAX_STATES)
     if walk.layers is None:
         return None, False
     loads = walk.loads_of(walk.layers[-1], len(order))
-    misses = np.abs(loads - rooms[:, None]).sum(axis=0)
+    misses = np.abs(loads - capacities[:, None]).sum(axis=0)
     if misses.min(initial=less_than) >= less_than:
         return None, True
     ties = np.zeros_like(misses) if second is None else np.abs(loads - second[:, None]).sum(axis=0)
@@ -141,8 +141,8 @@ def pack(unit_sizes: Ints, rooms: Ints, less_than: int, second: Ints | None = No
     return assignment, True
 
 
-def packings(unit_sizes: Ints, kinds: Ints, rooms: Ints, alike: Ints, at_most: int, limit: int) -> Ints | None:
-    """List all ways to fill the rooms with the least excess, if that is no more than `at_most`.
+def packings(unit_sizes: Ints, kinds: Ints, capacities: Ints, alike: Ints, at_most: int, limit: int) -> Ints | None:
+    """List all ways to fill the capacities with the least excess, if that is no more than `at_most`.
 
     Units of one kind are interchangeable, and so are subsets whose columns of `alike` are equal: of ways that differ in
     nothing else only one is listed. Returns one row for each way (the subset of each unit), or None if there are more
@@ -154,10 +154,10 @@ def packings(unit_sizes: Ints, kinds: Ints, rooms: Ints, alike: Ints, at_most: i
     [[0, 1, 0], [0, 0, 1]]
     """
     order = np.lexsort((kinds, -unit_sizes))
-    walk = _Fillings(unit_sizes[order], rooms, at_most + 1, _predecessors(alike), limit)
+    walk = _Fillings(unit_sizes[order], capacities, at_most + 1, _predecessors(alike), limit)
     if walk.layers is None:
         return None
-    misses = np.abs(walk.loads_of(walk.layers[-1], len(order)) - rooms[:, None]).sum(axis=0)
+    misses = np.abs(walk.loads_of(walk.layers[-1], len(order)) - capacities[:, None]).sum(axis=0)
     # From the end back to the start: the fillings from which the best ones can be reached.
     alive = [walk.layers[-1][misses == misses.min(initial=at_most)]]
     for at in range(len(order) - 1, -1, -1):
@@ -191,13 +191,13 @@ class _Fillings:
     `layers[i]` holds those of the first i units, ascending; it is None if there are more than `max_states` in all.
     """
 
-    def __init__(self, sizes: Ints, rooms: Ints, less_than: int, before: Ints, max_states: int) -> None:
+    def __init__(self, sizes: Ints, capacities: Ints, less_than: int, before: Ints, max_states: int) -> None:
         self.sizes, self.before = sizes, before
         self.placed = np.concatenate(([0], np.cumsum(sizes)))
-        self.rest = int(np.argmax(rooms))
-        self.most = np.maximum(rooms, 0) + less_than // 2  # no subset may hold more, or there is too much over in all
+        self.rest = int(np.argmax(capacities))
+        self.most = np.maximum(capacities, 0) + less_than // 2  # a subset with more is over by too much alone
         places, whole = [], 1
-        for j in range(len(rooms)):
+        for j in range(len(capacities)):
             places.append(0 if j == self.rest else whole)
             whole *= 1 if j == self.rest else int(self.most[j]) + 1
         self.steps = list(enumerate(places))
@@ -210,7 +210,7 @@ class _Fillings:
             grown = [layers[-1][self.allowed(layers[-1], at, j)] + size * place for j, place in self.steps]
             fillings = np.sort(np.concatenate(grown))  # faster than np.unique
             fillings = fillings[np.append(True, np.diff(fillings) > 0)] if len(fillings) else fillings
-            over = np.maximum(self.loads_of(fillings, at + 1) - rooms[:, None], 0).sum(axis=0)
+            over = np.maximum(self.loads_of(fillings, at + 1) - capacities[:, None], 0).sum(axis=0)
             fillings = fillings[2 * over < less_than]
             met += len(fillings)
             if met > max_states:
