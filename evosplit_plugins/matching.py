@@ -1,7 +1,7 @@
-"""Recognise samples: those of a saved split in data that may name them otherwise, and copies of one picture.
+"""Recognise samples of a saved split, or of a list, in data that may name them otherwise.
 
-A sample is known by its id, and by the file it came from. `find_samples` finds the samples of a split by whichever of
-them both sides have in common; `copies_together` makes groups of samples that are one picture.
+A sample is known by its id and by the file it came from. `find_samples` finds all samples of a split, `find_members`
+some samples, by whichever of them both sides have in common.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from evosplit import EvoSplitError, Split
 from evosplit.manifest import difference_of_ids
 from evosplit.methods import resolve_method
 
-__all__ = ["copies_together", "find_samples", "picture_of", "plain_path", "replayed"]
+__all__ = ["copies_together", "find_members", "find_samples", "picture_of", "plain_path", "replayed"]
 
 Ints = npt.NDArray[np.int64]
 Files = Sequence[str | None]
 
 _ROBOFLOW = re.compile(r"(.+?)(?:_(jpe?g|png|bmp|webp|tiff?))?\.rf\.[0-9a-z]{16,}(?:\.([a-z0-9]+))?", re.IGNORECASE)
-_MOST = 0.5  # a name that more than this part of the samples carry is no name of a picture
+_SHOWN = 3
 
 
 def plain_path(name: str) -> str:
@@ -165,6 +165,66 @@ def _difference(
         again = difference_of_ids(*names)
         files = f"by file name, {again.replace('ids', 'names')}" if again else "their file names are not unique"
     return f"{where} is not what was split: {said}; {files}; replay it on the same data, or split anew"
+
+
+def find_members(
+    wanted: Sequence[Any], wanted_files: Files | None, ids: Sequence[Any], files: Files | None, *, where: str
+) -> Ints:
+    """Find some samples in the data: by file name or path if both sides have them, else by id.
+
+    Parameters
+    ----------
+    wanted, wanted_files
+        The ids of the samples to find, and their files where these are known.
+    ids, files
+        The ids and files of the data.
+    where
+        What names the samples, for the error.
+
+    Returns
+    -------
+    numpy.ndarray
+        The rows of the samples; all rows of a file that several samples share.
+
+    Examples
+    --------
+    >>> find_members(["b.jpg"], ["b.jpg"], [1, 2], ["data/a.jpg", "data/b.jpg"], where="test.txt").tolist()
+    [1]
+    >>> find_members([2], None, [1, 2], None, where="locked['test']").tolist()
+    [1]
+    """
+    theirs, ours = _names(wanted_files, wanted), _names(files, ids)
+    if theirs is not None and ours is not None:
+        rows = _rows_by_file(theirs, ours)
+        if rows is not None:
+            return rows
+    row_of = {sample: row for row, sample in enumerate(ids)}
+    if wanted and all(isinstance(each, str) for each in wanted) and ids and all(isinstance(each, int) for each in ids):
+        wanted = [int(each) if re.fullmatch(r"-?\d{1,18}", each) else each for each in wanted]  # a list of numbers
+    missing = [sample for sample in wanted if sample not in row_of]
+    if not missing:
+        return np.array([row_of[sample] for sample in wanted], dtype=np.int64)
+    shown = ", ".join(map(repr, missing[:_SHOWN])) + (", ..." if len(missing) > _SHOWN else "")
+    by = "by id" if theirs is None or ours is None else "by id or file name"
+    raise EvoSplitError(
+        f"{where}: {len(missing)} of {len(wanted)} samples are not in the data, {by}: {shown}; "
+        "name samples that are there, or add the data that has them"
+    )
+
+
+def _rows_by_file(wanted: Sequence[str], files: Sequence[str]) -> Ints | None:
+    """Find paths in the strictest way that finds all of them and confuses none."""
+    for shorten in _ways(files, wanted):
+        rows_of: dict[str, list[int]] = {}
+        for row, path in enumerate(files):
+            rows_of.setdefault(shorten(0, path), []).append(row)
+        found = [rows_of.get(shorten(1, path)) for path in dict.fromkeys(wanted)]
+        if all(rows and len({files[row] for row in rows}) == 1 for rows in found):
+            return np.array([row for rows in found for row in rows or ()], dtype=np.int64)
+    return None
+
+
+_MOST = 0.5
 
 
 def copies_together(

@@ -1,0 +1,428 @@
+"""The one way through: an adapter reads a `Source`, `run` splits it, the adapter writes the result natively.
+
+`Adapter` is what a host format implements: `detect`, `read` and `write`, with its options as dataclasses. `split_with`,
+`apply_with` and `audit_with` walk the same way for all of them, and so do their Python functions and commands.
+"""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+import evosplit
+from evosplit import EvoSplitError, Split
+from evosplit.methods import resolve_method
+from evosplit.ratios import DEFAULT_NAMES, Subsets
+from evosplit_plugins.grouping import Links, find_copies, joined, regex_values
+from evosplit_plugins.matching import find_samples, replayed
+from evosplit_plugins.options import option
+from evosplit_plugins.progress import OnProgress, Phases
+from evosplit_plugins.request import Request
+from evosplit_plugins.source import Source
+
+__all__ = [
+    "Adapter",
+    "Location",
+    "NoOptions",
+    "Outcome",
+    "WriteOptions",
+    "apply_with",
+    "replay",
+    "run",
+    "split_with",
+]
+
+
+@dataclass(frozen=True)
+class NoOptions:
+    """For an adapter that needs no options to read."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class WriteOptions:
+    """What every adapter that writes files can be told; an adapter adds its own options to these.
+
+    Attributes
+    ----------
+    report
+        Also write the report as an HTML page there.
+    overwrite
+        Replace what an earlier run wrote there; never an input, nor a file that EvoSplit did not write.
+    dry_run
+        Do everything but write; only the page of `report` is written.
+    """
+
+    report: str | os.PathLike[str] | None = option(
+        None, "also write the report as an HTML page", kind="path", metavar="PATH"
+    )
+    overwrite: bool = option(False, "replace an earlier output (never an input)", kind="switch")
+    dry_run: bool = option(False, "search and report, but write nothing else", kind="switch")
+
+
+@dataclass(frozen=True)
+class Location:
+    """What a command takes to find the data: the word in its usage, what it is, and whether it may be several."""
+
+    metavar: str
+    help: str
+    several: bool = False
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a command did.
+
+    Attributes
+    ----------
+    split
+        The split that was made or replayed; it carries label counts if the data has labels.
+    files
+        The files written; with `dry_run` those that would be.
+    facts
+        What else there is to tell, by what it is called.
+    notes
+        Sentences about what was unusual in the input.
+    """
+
+    split: Split
+    files: tuple[Path, ...] = ()
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+class Adapter(ABC):
+    """A host format: how to recognise it, read it and write it.
+
+    A module with an adapter loads its host only inside of the methods, so that the command line can show its help.
+
+    Attributes
+    ----------
+    name
+        The word at the command line and in manifests.
+    summary
+        What it splits, for the help.
+    location
+        What its commands take.
+    reading, writing
+        The dataclasses of its options (see `evosplit_plugins.options`).
+    sample, samples, label, labels, field
+        What its users call a sample, a label, and a field of a sample.
+    default_names
+        The names of unnamed subsets, by their number.
+    needs_output
+        Whether its commands write into a directory.
+    """
+
+    name: ClassVar[str]
+    summary: ClassVar[str]
+    location: ClassVar[Location]
+    reading: ClassVar[type] = NoOptions
+    writing: ClassVar[type[WriteOptions]] = WriteOptions
+    sample: ClassVar[str] = "sample"
+    samples: ClassVar[str] = "samples"
+    label: ClassVar[str] = "label"
+    labels: ClassVar[str] = "labels"
+    field: ClassVar[str] = "field"
+    default_names: ClassVar[Mapping[int, tuple[str, ...]]] = DEFAULT_NAMES
+    needs_output: ClassVar[bool] = True
+
+    @abstractmethod
+    def detect(self, paths: Sequence[str]) -> bool:
+        """Tell from names and folders whether these are data of this kind, without loading the host."""
+
+    @abstractmethod
+    def read(
+        self, paths: Sequence[str], options: Any, *, need_labels: bool = True, on_progress: OnProgress | None = None
+    ) -> Source:
+        """Read samples and their labels.
+
+        Parameters
+        ----------
+        paths
+            What the user named.
+        options
+            An instance of `reading`.
+        need_labels
+            Whether samples without any kind of label are refused; a split can be replayed on them.
+        on_progress
+            Called with the fraction done and a message.
+        """
+
+    def read_subsets(self, paths: Sequence[str], options: Any, *, on_progress: OnProgress | None = None) -> Source:
+        """Read data that is divided already, for an audit; `Source.subsets` tells where the samples are.
+
+        A sample that is in two subsets is two rows.
+        """
+        source = self.read(paths, options, on_progress=on_progress)
+        if source.subsets is None or len(source.subsets.names) < 2:
+            raise EvoSplitError(f"an audit compares subsets, but {source.called} is not divided into several")
+        return source
+
+    def plan(self, source: Source, subsets: Subsets, output: Path | None, options: Any) -> Any:
+        """Refuse before the search what could not be written after it; what it returns is handed to `write`."""
+        return None
+
+    @abstractmethod
+    def write(
+        self,
+        source: Source,
+        split: Split,
+        output: Path | None,
+        options: Any,
+        *,
+        plan: Any = None,
+        on_progress: OnProgress | None = None,
+    ) -> Outcome:
+        """Write the subsets, all of them or nothing.
+
+        Parameters
+        ----------
+        source
+            What was read.
+        split
+            The split, in the order of its samples.
+        output
+            The directory; None for a host that keeps the subsets itself.
+        options
+            An instance of `writing`.
+        plan
+            What `plan` returned.
+        on_progress
+            Called with the fraction done and a message.
+        """
+
+
+def split_with(
+    adapter: Adapter,
+    paths: Sequence[str],
+    request: Request,
+    *,
+    output: str | os.PathLike[str] | None = None,
+    reading: Any = None,
+    writing: Any = None,
+    on_progress: OnProgress | None = None,
+) -> Outcome:
+    """Read, split and write, in one progress bar."""
+    phases = Phases(on_progress, reading=2, searching=6, writing=2)
+    reading, writing = reading or adapter.reading(), writing or adapter.writing()
+    check_locked_names(request, request.names(adapter.default_names))
+    source = adapter.read(paths, reading, on_progress=phases("reading"))
+    target = None if output is None else Path(output)
+    plan = adapter.plan(source, request.subsets(len(source), adapter.default_names), target, writing)
+    split = run(source, request, adapter=adapter, on_progress=phases("searching"))
+    outcome = adapter.write(source, split, target, writing, plan=plan, on_progress=phases("writing"))
+    phases.finish()
+    return outcome
+
+
+def apply_with(
+    adapter: Adapter,
+    paths: Sequence[str],
+    split: Split | str | os.PathLike[str],
+    *,
+    output: str | os.PathLike[str] | None = None,
+    reading: Any = None,
+    writing: Any = None,
+    on_progress: OnProgress | None = None,
+) -> Outcome:
+    """Read, replay a saved split and write."""
+    phases = Phases(on_progress, reading=5, writing=5)
+    made = split if isinstance(split, Split) else Split.load(split)
+    writing = writing or adapter.writing()
+    options = recorded_reading(adapter, made) if reading is None else reading
+    source = adapter.read(paths, options, need_labels=False, on_progress=phases("reading"))
+    made = replay(made, source)
+    subsets = Subsets(made.names, made.sizes, made.is_kfold)
+    target = None if output is None else Path(output)
+    plan = adapter.plan(source, subsets, target, writing)
+    outcome = adapter.write(source, made, target, writing, plan=plan, on_progress=phases("writing"))
+    phases.finish()
+    return outcome
+
+
+def recorded_reading(adapter: Adapter, split: Split, **given: Any) -> Any:
+    """Return the reading options that a saved split was made with, if this adapter made it; `given` ones come first."""
+    known = {each.name for each in fields(adapter.reading)}
+    recorded = split.source.get("reading") or {} if split.source.get("adapter") == adapter.name else {}
+    kept = {name: tuple(value) if isinstance(value, list) else value for name, value in recorded.items()}
+    return adapter.reading(**{**{name: value for name, value in kept.items() if name in known}, **given})
+
+
+def run(
+    source: Source,
+    request: Request,
+    *,
+    adapter: Adapter | type[Adapter] = Adapter,
+    on_progress: OnProgress | None = None,
+) -> Split:
+    """Split a source as asked; nothing is written.
+
+    Parameters
+    ----------
+    source
+        The samples.
+    request
+        What is asked.
+    adapter
+        The adapter, for its words and the names of unnamed subsets.
+    on_progress
+        Called with the fraction done and a message; returning False stops with the best split so far.
+
+    Returns
+    -------
+    Split
+        The split, which knows its files, where its samples came from, and what was asked.
+    """
+    phases = Phases(on_progress, preparing=1, searching=9)
+    subsets = request.subsets(len(source), adapter.default_names)
+    check_locked_names(request, subsets.names)
+    known = source.fields(groups=request.groups, strata=request.strata)
+    locked, notes = _locked(source, request, subsets.names, adapter)
+    groups, said = _groups(source, request, known.groups, locked, adapter, phases("preparing"))
+    options = {
+        **request.engine_options(),
+        "groups": groups,
+        "locked": locked,
+        "strata": dict(known.strata) or None,
+        "on_progress": phases("searching"),
+    }
+    if subsets.is_kfold:
+        split = evosplit.kfold(source.counts, len(subsets), **options)
+    else:
+        sizes = dict(zip(subsets.names, subsets.sizes, strict=True))
+        split = evosplit.split(source.counts, sizes, **options)
+    return replace(
+        split,
+        notes=(*split.notes, *known.notes, *notes, *said, *source.notes),
+        settings={**split.settings, **request.recorded()},
+        file_names=None if source.files is None or not any(source.files) else tuple(source.files),
+        source=source.provenance,
+    )
+
+
+def replay(split: Split, source: Source) -> Split:
+    """Bring a saved split into the order of the samples that were read: found by id, else by file name or path."""
+    if split.counts is source.counts:
+        return split
+    found = find_samples(split, source.identities(split), source.files, where=source.called)
+    return replayed(
+        split,
+        found,
+        source.counts.ids,
+        counts=source.counts if source.has_labels else None,
+        file_names=None if source.files is None or not any(source.files) else tuple(source.files),
+        source=source.provenance,
+    )
+
+
+def check_locked_names(request: Request, names: Sequence[str]) -> None:
+    """Refuse locks into subsets that nobody asked for."""
+    for name in request.locks:
+        if name not in names:
+            raise EvoSplitError(f"locked= names the subset {name!r}; the subsets of this split are {', '.join(names)}")
+
+
+def _locked(
+    source: Source, request: Request, names: Sequence[str], adapter: Adapter | type[Adapter]
+) -> tuple[list[str | None] | None, list[str]]:
+    """Return the subset in which each sample stays, and sentences for the report."""
+    if not request.locks:
+        return None, []
+    locked: list[str | None] = [None] * len(source)
+    torn: list[tuple[int, str, str]] = []
+    left_out = 0
+    named = {name: reference for name, reference in request.locks.items() if reference is not None}
+    found = {name: source.members(name, reference) for name, reference in named.items()}
+    there = [name for name in request.locks if name not in named]
+    if there:
+        placed = source.placement(there).assignment
+        found |= {name: np.flatnonzero(placed == j) for j, name in enumerate(there)}
+    for name, rows in found.items():
+        left_out += int((rows < 0).sum())
+        for row in rows[rows >= 0].tolist():
+            earlier = locked[row]
+            if earlier is not None and earlier != name:
+                torn.append((row, earlier, name))
+            locked[row] = name
+    if torn:
+        ids = source.counts.ids.tolist()
+        shown = ", ".join(f"{ids[row]!r} ({earlier} and {later})" for row, earlier, later in torn[:3])
+        raise EvoSplitError(
+            f"locked= puts {len(torn)} {_noun(adapter, len(torn))} into two subsets: {shown}; lock each into one"
+        )
+    if None not in locked:
+        raise EvoSplitError("locked= places every sample already, so there is nothing to split; lock fewer")
+    notes = []
+    if left_out:
+        verb = "is" if left_out == 1 else "are"
+        notes.append(f"{left_out} {_noun(adapter, left_out)} {verb} locked but take no part in the split.")
+    return locked, notes
+
+
+def _groups(
+    source: Source,
+    request: Request,
+    values: Mapping[str, Sequence[Any]],
+    locked: Sequence[str | None] | None,
+    adapter: Adapter | type[Adapter],
+    on_progress: OnProgress,
+) -> tuple[list[Any] | None, list[str]]:
+    """Return the group of each sample, and sentences for the report."""
+    links: list[Links] = []
+    for name in request.groups:
+        links.append(Links(_group_values(name, values[name]), f"{name}=" if len(request.groups) > 1 else ""))
+    if request.group_regex is not None:
+        links.append(Links(regex_values(request.group_regex, source.files)))
+    links += source.links(on_progress)
+    notes = []
+    if request.groups or request.group_regex is not None:
+        without = [all(_is_alone(each.values[row]) for each in links) for row in range(len(source))]
+        if any(without):
+            n = sum(without)
+            what = f"no {' or '.join(map(repr, request.groups))}" if request.groups else "no matching file name"
+            verb, each = ("has", "it is") if n == 1 else ("have", "each is")
+            notes.append(f"{n} {_noun(adapter, n)} {verb} {what}, so {each} a group of its own.")
+    if request.group_copies and source.pictures is not None:
+        copies = find_copies(source.pictures, locked)
+        if copies.n_torn:
+            notes.append(f"{copies.n_torn} pictures are locked into several subsets, so they leak.")
+        if copies.n_pictures:
+            pictures = "picture" if copies.n_pictures == 1 else "pictures"
+            said = f"{copies.n_samples} {adapter.samples} are copies of {copies.n_pictures} {pictures}, by file name"
+            if "groups" in getattr(resolve_method(request.method), "respects", ()):
+                links.append(Links(copies.values, "picture ", names_groups=False))
+                notes.append(f"{said}; they stay together.")
+            else:
+                notes.append(f"{said}; the method knows no groups, so that they may be in different subsets.")
+    return joined(links), notes
+
+
+def _group_values(name: str, values: Sequence[Any]) -> list[Any]:
+    """Check the values that name groups; whole numbers count as integers."""
+    found = []
+    for value in values.tolist() if isinstance(values, np.ndarray) else values:
+        if isinstance(value, float) and value.is_integer():
+            value = int(value)
+        for each in value if isinstance(value, (list, tuple)) else (value,):
+            if each is not None and not isinstance(each, (str, int)) and each == each:
+                raise EvoSplitError(
+                    f"group_by={name!r} gives {str(each)[:40]!r} for a sample; a group is named by an integer or a text"
+                )
+        found.append(value)
+    if all(map(_is_alone, found)):
+        raise EvoSplitError(f"group_by={name!r}: no sample has a value there; name another field")
+    return found
+
+
+def _is_alone(value: Any) -> bool:
+    return value is None or value != value or (isinstance(value, (list, tuple)) and not value)
+
+
+def _noun(adapter: Adapter | type[Adapter], n: int) -> str:
+    return adapter.sample if n == 1 else adapter.samples

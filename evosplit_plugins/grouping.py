@@ -1,0 +1,196 @@
+"""What belongs together: samples that share a value of a field, a part of their file names, or a picture."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from evosplit import EvoSplitError
+
+__all__ = ["Copies", "Links", "compiled", "find_copies", "joined", "regex_values"]
+
+_NAMES_SHOWN = 2  # further values that the name of a group lists
+_MOST = 0.5  # a file name that more than this part of the samples carry names no picture
+_SHOWN = 3
+
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Links:
+    """Samples that share a value belong together.
+
+    Attributes
+    ----------
+    values
+        One entry per sample: a value, a list of values, or None for a sample that shares nothing.
+    prefix
+        What stands before a value where it names a group.
+    names_groups
+        Whether groups are called after these values; if not, only where no other links name them.
+    """
+
+    values: Sequence[Any]
+    prefix: str = ""
+    names_groups: bool = True
+
+
+def joined(links: Sequence[Links]) -> list[Any] | None:
+    """Name the group of each sample; samples that are linked, directly or through others, share one.
+
+    Returns
+    -------
+    list or None
+        The name of each sample's group, None for a sample on its own; None where no two samples are linked and no
+        value is given.
+
+    Examples
+    --------
+    >>> joined([Links([1, 2, None, 2])])
+    [1, 2, None, 2]
+    >>> joined([Links([1, 2, None, 3]), Links(["a", None, "a", None], "picture ", names_groups=False)])
+    [1, 2, 1, 3]
+    >>> joined([Links(["x", ["x", "y"], "y", "z"])])
+    ['x, linked with y', 'x, linked with y', 'x, linked with y', 'z']
+    """
+    if not links:
+        return None
+    n = len(links[0].values)
+    rows: list[int] = []
+    nodes: list[int] = []
+    called: list[tuple[Any, bool]] = []  # of each node: what it calls a group, and whether it should
+    for each in links:
+        node_of_value: dict[Any, int] = {}
+        for row, entry in enumerate(_lists(each.values)):
+            for value in entry:
+                key = (type(value), value)
+                node = node_of_value.get(key)
+                if node is None:
+                    node = node_of_value[key] = len(called)
+                    called.append((f"{each.prefix}{value}" if each.prefix else value, each.names_groups))
+                rows.append(row)
+                nodes.append(node)
+    if not called:
+        return None
+    component = _components(np.array(rows, dtype=np.int64), np.array(nodes, dtype=np.int64), n, len(called))
+    of_nodes = component[n:].tolist()
+    by_component: dict[int, list[Any]] = {}
+    for named in (True, False):
+        further: dict[int, list[Any]] = {}
+        for number, (name, names_groups) in zip(of_nodes, called, strict=True):
+            if names_groups == named and number not in by_component:
+                further.setdefault(number, []).append(name)
+        by_component |= further
+    name_of = {number: _name(names) for number, names in by_component.items()}
+    return [name_of.get(number) for number in component[:n].tolist()]
+
+
+def _lists(values: Sequence[Any]) -> Iterable[Sequence[Any]]:
+    for value in values.tolist() if isinstance(values, np.ndarray) else values:
+        if isinstance(value, (list, tuple)):
+            yield value
+        else:
+            yield () if value is None or value != value else (value,)
+
+
+def _components(rows: Ints, nodes: Ints, n_rows: int, n_nodes: int) -> Ints:
+    """Find the connected components of the graph between samples and values; those of the samples come first."""
+    size = n_rows + n_nodes
+    graph = coo_array((np.ones(len(rows), dtype=np.int8), (rows, nodes + n_rows)), shape=(size, size))
+    return np.asarray(connected_components(graph.tocsr(), directed=False)[1], dtype=np.int64)
+
+
+def _name(values: Sequence[Any]) -> Any:
+    first, *others = values
+    if not others:
+        return first
+    more = len(others) - _NAMES_SHOWN
+    shown = ", ".join(map(str, others[:_NAMES_SHOWN]))
+    return f"{first}, linked with {shown}{f' and {more} more' if more > 0 else ''}"
+
+
+@dataclass(frozen=True)
+class Copies:
+    """Samples that show one picture.
+
+    Attributes
+    ----------
+    values
+        For each sample the name of its picture if others show it too, else None.
+    n_samples, n_pictures
+        How many samples are such copies, and of how many pictures.
+    n_torn
+        How many further pictures are locked into several subsets, so that their copies cannot stay together.
+    """
+
+    values: list[str | None]
+    n_samples: int
+    n_pictures: int
+    n_torn: int
+
+
+def find_copies(pictures: Sequence[str | None], locked: Sequence[str | None] | None = None) -> Copies:
+    """Find the samples that show one picture.
+
+    Parameters
+    ----------
+    pictures
+        What names the picture of each sample; None where it is not known. A name that most samples carry is no name
+        of a picture.
+    locked
+        The subset in which each sample stays, None where it is free.
+
+    Examples
+    --------
+    >>> find_copies(["a.jpg", "b.jpg", "a.jpg"]).values
+    ['a.jpg', None, 'a.jpg']
+    """
+    times = Counter(pictures)
+    often = {name for name, n in times.items() if name is not None and 1 < n <= max(2, _MOST * len(pictures))}
+    torn: set[str | None] = set()
+    if locked is not None:
+        subset_of: dict[str | None, str] = {}
+        for name, subset in zip(pictures, locked, strict=True):
+            if name in often and subset is not None and subset_of.setdefault(name, subset) != subset:
+                torn.add(name)
+    often -= torn
+    values = [name if name in often else None for name in pictures]
+    return Copies(values, sum(value is not None for value in values), len(often), len(torn))
+
+
+def compiled(regex: str) -> re.Pattern[str]:
+    """Compile the regular expression of `group_regex`."""
+    try:
+        return re.compile(regex)
+    except (re.error, TypeError, OverflowError, RecursionError) as error:
+        raise EvoSplitError(f"group_regex={regex!r} is no regular expression: {error}; correct it") from error
+
+
+def regex_values(regex: str, files: Sequence[str | None] | None) -> list[str | None]:
+    """Return the text that a regular expression finds in each file name; None where it finds none.
+
+    The text of the first parentheses counts, if there are any.
+
+    Examples
+    --------
+    >>> regex_values(r"^(.+)_frame", ["a_frame1.jpg", "a_frame2.jpg", "b.jpg"])
+    ['a', 'a', None]
+    """
+    pattern = compiled(regex)
+    if files is None or not any(files):
+        raise EvoSplitError(f"group_regex={regex!r} looks into file names, but the samples have none; use group_by=")
+    matches = [None if name is None else pattern.search(name) for name in files]
+    # An empty text names nothing; else a pattern that can match nothing would make one group of all samples.
+    values = [None if match is None else match[1 if pattern.groups else 0] or None for match in matches]
+    if not any(values):
+        shown = ", ".join([name for name in files if name is not None][:_SHOWN])
+        raise EvoSplitError(f"group_regex={regex!r} finds no text in any file name ({shown}); correct it")
+    return values

@@ -1,0 +1,117 @@
+"""Options described once: a frozen dataclass whose fields say what each is for; the command line is made from it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, dataclass, field, fields
+from typing import Any
+
+__all__ = ["KINDS", "Option", "option", "options_of", "recorded"]
+
+KINDS = (
+    "switch",
+    "text",
+    "integer",
+    "number",
+    "path",
+    "paths",
+    "names",
+    "list",
+    "weights",
+    "locks",
+    "ratios",
+    "pick",
+)
+_KEY = "evosplit"
+
+
+@dataclass(frozen=True)
+class Option:
+    """One option, as the command line needs to know it.
+
+    Attributes
+    ----------
+    name
+        The parameter in Python.
+    default
+        Its value where it is not given.
+    kind
+        What it holds, one of `KINDS`: a "switch" is true or false (or None, if it may be left open); "names" are
+        several, which a user may separate by commas, a "list" several that may contain commas; "weights" map names to
+        numbers.
+    help
+        One sentence fragment. `{field}` and `{samples}` are replaced by what the adapter calls them.
+    flag
+        The flag, where it is not the name with hyphens.
+    short
+        A flag of one letter beside it.
+    metavar
+        What stands for the value in the help.
+    choices
+        The values it may have; any if there are none.
+    """
+
+    name: str
+    default: Any
+    kind: str
+    help: str
+    flag: str
+    short: str | None = None
+    metavar: str | None = None
+    choices: tuple[str, ...] = ()
+
+
+def option(
+    default: Any,
+    help: str,
+    *,
+    kind: str,
+    flag: str | None = None,
+    short: str | None = None,
+    metavar: str | None = None,
+    choices: Sequence[str] = (),
+) -> Any:
+    """Declare a field of a dataclass as an option; see `Option` for the parameters."""
+    about = {"help": help, "kind": kind, "flag": flag, "short": short, "metavar": metavar, "choices": tuple(choices)}
+    if kind not in KINDS:
+        raise ValueError(f"kind={kind!r} is unknown; choose one of {', '.join(KINDS)}")
+    return field(default=default, metadata={_KEY: about})
+
+
+def options_of(holder: type) -> list[Option]:
+    """List the options that a dataclass declares.
+
+    Examples
+    --------
+    >>> @dataclass(frozen=True)
+    ... class Reading:
+    ...     count_crowd: bool = option(True, "count crowd annotations as instances", kind="switch")
+    >>> [(each.name, each.flag) for each in options_of(Reading)]
+    [('count_crowd', '--count-crowd')]
+    """
+    found = []
+    for each in fields(holder):
+        about: Mapping[str, Any] | None = each.metadata.get(_KEY)
+        if about is not None:
+            flag = about["flag"] or f"--{each.name.replace('_', '-')}"
+            default = None if each.default is MISSING else each.default
+            found.append(Option(name=each.name, default=default, **{**about, "flag": flag}))
+    return found
+
+
+def recorded(values: Any) -> dict[str, Any]:
+    """Return the options of an instance that differ from their defaults, as a manifest keeps them.
+
+    Paths are left out: they belong to one machine.
+
+    Examples
+    --------
+    >>> @dataclass(frozen=True)
+    ... class Reading:
+    ...     count_crowd: bool = option(True, "count crowd annotations as instances", kind="switch")
+    >>> recorded(Reading()), recorded(Reading(count_crowd=False))
+    ({}, {'count_crowd': False})
+    """
+    kept = [each for each in options_of(type(values)) if each.kind not in ("path", "paths")]
+    given = {each.name: getattr(values, each.name) for each in kept if getattr(values, each.name) != each.default}
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in given.items()}

@@ -1,0 +1,72 @@
+"""The adapters there are, by name: each is loaded when it is asked for; other packages add theirs by entry points.
+
+A package of its own announces an adapter in its pyproject.toml:
+
+    [project.entry-points."evosplit.adapters"]
+    mine = "my_package.adapter:MineAdapter"
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+
+from evosplit import EvoSplitError
+from evosplit.errors import warn
+from evosplit_plugins.adapter import Adapter
+
+__all__ = ["GROUP", "adapter_names", "detect", "get_adapter"]
+
+GROUP = "evosplit.adapters"
+_OWN = {
+    "coco": "evosplit_plugins.coco.adapter:CocoAdapter",
+    "hf": "evosplit_plugins.hf.adapter:HuggingFaceAdapter",
+    "fiftyone": "evosplit_plugins.fiftyone_plugin.adapter:FiftyOneAdapter",
+    "csv": "evosplit_plugins.audit.tables:CsvAdapter",
+}
+
+
+def adapter_names() -> list[str]:
+    """List the names of all adapters, EvoSplit's own first."""
+    return [*_OWN, *sorted(point.name for point in entry_points(group=GROUP) if point.name not in _OWN)]
+
+
+@cache
+def get_adapter(name: str) -> Adapter:
+    """Load an adapter by its name.
+
+    Examples
+    --------
+    >>> get_adapter("coco").summary
+    'COCO annotation files'
+    """
+    own = _OWN.get(name)
+    if own is not None:
+        module, _, attribute = own.partition(":")
+        made: Adapter = getattr(import_module(module), attribute)()
+        return made
+    found: list[EntryPoint] = list(entry_points(group=GROUP, name=name))
+    if not found:
+        raise EvoSplitError(f"there is no adapter {name!r}; there are {', '.join(adapter_names())}")
+    loaded: Adapter = found[0].load()()
+    return loaded
+
+
+def detect(paths: Sequence[str]) -> str:
+    """Tell which adapter reads some files or folders: the first that recognises them."""
+    for name in adapter_names():
+        try:
+            adapter = get_adapter(name)
+        except Exception as error:  # an installed package of others may be broken; that is no reason to stop
+            if name in _OWN:
+                raise
+            warn(f"the adapter {name!r} cannot be loaded: {error}")
+            continue
+        if adapter.detect(paths):
+            return name
+    listed = ", ".join(map(repr, paths[:3]))
+    raise EvoSplitError(
+        f"{listed} is nothing that an adapter recognises; name one: {', '.join(adapter_names())}", parameter=()
+    )

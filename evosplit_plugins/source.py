@@ -1,0 +1,218 @@
+"""`Source`: what an adapter reads, in the one form that splitting, replaying and auditing work on."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from evosplit import EvoSplitError, LabelCounts, Split
+from evosplit_plugins.matching import find_members, picture_of, plain_path
+from evosplit_plugins.progress import OnProgress
+
+__all__ = ["Fields", "Placement", "Source"]
+
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Where samples are already.
+
+    Attributes
+    ----------
+    names
+        The subsets.
+    assignment
+        For each sample the position of its subset in `names`, -1 for a sample in none of them.
+
+    Examples
+    --------
+    >>> Placement(("train", "test"), np.array([0, 0, 1, -1])).sizes
+    (2, 1)
+    """
+
+    names: tuple[str, ...]
+    assignment: Ints
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """How many samples are in each subset."""
+        placed = self.assignment[self.assignment >= 0]
+        return tuple(np.bincount(placed, minlength=len(self.names)).tolist())
+
+
+@dataclass(frozen=True)
+class Fields:
+    """Values of fields, one per sample.
+
+    Attributes
+    ----------
+    groups
+        For each field what names the group of each sample: an integer, a text, a list of these, or None.
+    strata
+        For each field what `evosplit.split` takes as a stratum: one value per sample, or a LabelCounts.
+    notes
+        Sentences about what the reader should know.
+    """
+
+    groups: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    strata: Mapping[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Source:
+    """Samples with their labels, and how they are known elsewhere.
+
+    An adapter derives its own class from it where it knows more: fields of the samples (`fields`), subsets that exist
+    (`placement`), other ways to name samples (`members`), groups that the host itself finds (`links`).
+
+    Attributes
+    ----------
+    counts
+        How often each label occurs in each sample, with the ids of the samples.
+    adapter, inputs, reading
+        Where the samples come from, as the manifest keeps it: the adapter, the names of what it read, and the options
+        needed to read it again.
+    files
+        The file name or path of each sample, None where it has none; None if no file is known.
+    subsets
+        Where the samples are already; None if they are not divided.
+    has_labels
+        Whether labels were read at all; a split can be replayed without.
+    notes
+        Sentences about what was unusual.
+    """
+
+    counts: LabelCounts
+    adapter: str
+    inputs: tuple[str, ...] = ()
+    reading: Mapping[str, Any] = field(default_factory=dict)
+    files: Sequence[str | None] | None = None
+    subsets: Placement | None = None
+    has_labels: bool = True
+    notes: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return self.counts.n_samples
+
+    @property
+    def called(self) -> str:
+        """Name it for a reader."""
+        return ", ".join(self.inputs) or f"the {self.adapter} data"
+
+    @property
+    def provenance(self) -> dict[str, Any]:
+        """Where the samples come from, as the manifest keeps it."""
+        return {"adapter": self.adapter, "inputs": list(self.inputs), "reading": dict(self.reading)}
+
+    @cached_property
+    def pictures(self) -> Sequence[str | None] | None:
+        """What names the picture of each sample; samples with equal names are copies of one picture."""
+        return None if self.files is None else [None if name is None else picture_of(name) for name in self.files]
+
+    def identities(self, split: Split) -> Mapping[str, Sequence[Any]]:
+        """Return what may be the ids of the samples in a saved split, the likeliest first, by what they are called."""
+        return {"id": self.counts.ids.tolist()}
+
+    def fields(self, *, groups: Sequence[str], strata: Sequence[str]) -> Fields:
+        """Read the named fields of all samples, in one pass; an unknown field is an error that names those there are.
+
+        Parameters
+        ----------
+        groups
+            Fields whose values name groups.
+        strata
+            Fields to balance.
+        """
+        if groups or strata:
+            parameter, name = ("group_by", groups[0]) if groups else ("stratify_by", strata[0])
+            raise EvoSplitError(f"{parameter}={name!r} is no field of {self.called}; it has none beside the labels")
+        return Fields()
+
+    def placement(self, names: Sequence[str]) -> Placement:
+        """Tell which samples are already in the subsets of these names; a subset that is not there is an error."""
+        known = () if self.subsets is None else self.subsets.names
+        if self.subsets is None or not set(names) <= set(known):
+            missing = next(name for name in names if name not in known)
+            there = f"its subsets are {', '.join(map(repr, known))}" if known else "it is not divided yet"
+            raise EvoSplitError(
+                f"locked= keeps the subset {missing!r}, which {self.called} does not have: {there}; "
+                f"name the samples instead, such as locked={{{missing!r}: ids}}"
+            )
+        position = np.full(len(known) + 1, -1, dtype=np.int64)
+        for j, name in enumerate(names):
+            position[known.index(name)] = j
+        return Placement(tuple(names), position[self.subsets.assignment])
+
+    def members(self, subset: str, reference: Any) -> Ints:
+        """Find the samples that `locked` names for a subset.
+
+        Parameters
+        ----------
+        subset
+            The subset in which they stay.
+        reference
+            Ids; or the path of a text file with one id, file name or path in each line, or of a saved split, of which
+            the subset of the same name counts.
+
+        Returns
+        -------
+        numpy.ndarray
+            Their rows; -1 for a sample that takes no part in the split.
+        """
+        if isinstance(reference, (str, os.PathLike)):
+            ids, files = _named_in_file(Path(reference), subset)
+            return find_members(ids, files, self.counts.ids.tolist(), self.files, where=str(reference))
+        ids = _listed_ids(reference, subset)
+        return find_members(ids, None, self.counts.ids.tolist(), self.files, where=f"locked[{subset!r}]")
+
+    def links(self, on_progress: OnProgress | None = None) -> Sequence[Any]:
+        """Return further `Links` between samples that the host knows of, such as near duplicates."""
+        return ()
+
+    def shared_keys(self) -> Mapping[str, Sequence[Any]]:
+        """Return what tells samples apart across subsets, by what it is called: an audit looks for what is shared."""
+        if self.files is not None and any(self.files):
+            return {"file name": [None if name is None else plain_path(name) for name in self.files]}
+        return {"id": self.counts.ids.tolist()}
+
+    def contents(self, on_progress: OnProgress | None = None) -> Sequence[str | None]:
+        """Name each sample after the first one whose file has the same content; None where there is no other."""
+        raise EvoSplitError(
+            f"same_bytes=True compares the files of the samples, but those of {self.called} are not known; leave it out"
+        )
+
+
+def _named_in_file(path: Path, subset: str) -> tuple[list[Any], list[str | None] | None]:
+    """Read ids and file names from a list, or from the subset of a saved split."""
+    if path.suffix.lower() == ".json":
+        split = Split.load(path)
+        rows = split.indices(subset).tolist()
+        files = split.file_names
+        return split.ids(subset).tolist(), None if files is None else [files[row] for row in rows]
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else f"it is not UTF-8 at byte {error.start}"
+        raise EvoSplitError(f"cannot read {str(path)!r}, which locks samples into {subset!r}: {reason}") from error
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if not lines:
+        raise EvoSplitError(f"{str(path)!r} names no sample to lock into {subset!r}; write one in each line")
+    return lines, list(lines)
+
+
+def _listed_ids(given: Any, subset: str) -> list[Any]:
+    if isinstance(given, (bytes, Mapping)) or not hasattr(given, "__iter__"):
+        raise EvoSplitError(f"locked[{subset!r}] is {given!r}; pass the ids of the samples, or the path of a list")
+    values = given.tolist() if isinstance(given, np.ndarray) else list(given)
+    if any(isinstance(value, bool) for value in values):
+        raise EvoSplitError(f"locked[{subset!r}] is a mask; pass ids, such as numpy.flatnonzero(mask)")
+    return values
