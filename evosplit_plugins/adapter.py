@@ -117,6 +117,8 @@ class Adapter(ABC):
         The names of unnamed subsets, by their number.
     needs_output
         Whether its commands write into a directory.
+    verbs
+        What its commands can do.
     """
 
     name: ClassVar[str]
@@ -131,6 +133,7 @@ class Adapter(ABC):
     field: ClassVar[str] = "field"
     default_names: ClassVar[Mapping[int, tuple[str, ...]]] = DEFAULT_NAMES
     needs_output: ClassVar[bool] = True
+    verbs: ClassVar[tuple[str, ...]] = ("split", "apply", "audit")
 
     @abstractmethod
     def detect(self, paths: Sequence[str]) -> bool:

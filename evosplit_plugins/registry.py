@@ -24,7 +24,7 @@ _OWN = {
     "coco": "evosplit_plugins.coco.adapter:CocoAdapter",
     "hf": "evosplit_plugins.hf.adapter:HuggingFaceAdapter",
     "fiftyone": "evosplit_plugins.fiftyone_plugin.adapter:FiftyOneAdapter",
-    "csv": "evosplit_plugins.audit.tables:CsvAdapter",
+    "csv": "evosplit_plugins.audit.csv_files:CsvAdapter",
 }
 
 

@@ -13,7 +13,7 @@ from evosplit.rng import Seed
 from evosplit_plugins.grouping import compiled
 from evosplit_plugins.options import option
 
-__all__ = ["ENGINE_OPTIONS", "Request"]
+__all__ = ["ENGINE_OPTIONS", "Request", "names_of"]
 
 ENGINE_OPTIONS = (
     "method",

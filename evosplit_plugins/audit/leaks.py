@@ -2,46 +2,25 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
-from evosplit import EvoSplitError
 from evosplit_plugins.matching import picture_of, plain_path
 
-__all__ = [
-    "COMPARING",
-    "CONTENT",
-    "GROUP",
-    "SOURCE_PICTURE",
-    "Leak",
-    "OnProgress",
-    "find_leaks",
-    "find_repeats",
-    "kept_together",
-    "same_contents",
-    "source_pictures",
-]
+__all__ = ["CONTENT", "GROUP", "SOURCE_PICTURE", "Leak", "find_leaks", "find_repeats", "source_pictures"]
 
 GROUP = "group"
 CONTENT = "content"
 SOURCE_PICTURE = "source picture"
-COMPARING = "Comparing files"
 _NOUNS = {CONTENT: ("identical file", "identical files")}
 _SHOWN = 3
-_CHUNK = 1 << 20
 
 Ints = npt.NDArray[np.int64]
-OnProgress = Callable[[float, str], bool | None]
 
 
 @dataclass(frozen=True)
@@ -139,36 +118,6 @@ def find_repeats(kind: str, values: Sequence[Any], assignment: npt.ArrayLike, na
     return sentences
 
 
-def kept_together(columns: Iterable[Sequence[Any] | None], n: int) -> list[int] | None:
-    """Give samples that share a value, directly or through others, the same number: a new split keeps them together.
-
-    Returns None where no two samples share anything.
-
-    Examples
-    --------
-    >>> kept_together([["a", "a", None, "b"], [1, 2, 3, 2]], 4)
-    [0, 0, 1, 0]
-    """
-    rows: list[Ints] = []
-    nodes: list[Ints] = []
-    n_nodes = n
-    for values in columns:
-        if values is None:
-            continue
-        found, codes = _codes(values)
-        known = np.flatnonzero(codes >= 0)
-        rows.append(known)
-        nodes.append(codes[known] + n_nodes)
-        n_nodes += len(found)
-    if not rows:
-        return None
-    first, second = np.concatenate(rows), np.concatenate(nodes)
-    graph = coo_array((np.ones(len(first), dtype=np.int8), (first, second)), shape=(n_nodes, n_nodes))
-    component = connected_components(graph.tocsr(), directed=False)[1][:n]
-    _, together = np.unique(component, return_inverse=True)
-    return together.tolist() if int(together.max()) + 1 < n else None
-
-
 def source_pictures(files: Sequence[Any]) -> list[str | None]:
     """Name the picture that Roboflow made each file from; None where a file is no such copy.
 
@@ -180,43 +129,6 @@ def source_pictures(files: Sequence[Any]) -> list[str | None]:
     names = [plain_path(name) if isinstance(name, str) else None for name in files]
     pictures = [None if name is None else picture_of(name) for name in names]
     return [None if made == name else made for name, made in zip(names, pictures, strict=True)]
-
-
-def same_contents(paths: Sequence[Path], on_progress: OnProgress | None = None) -> list[str | None]:
-    """Return for each file the first one of the same content, itself or another; None where there is no other.
-
-    Only files of equal size are read, so the usual case costs no more than looking up the sizes. A path that is given
-    twice is no second file.
-    """
-    sizes: dict[Path, int] = {}
-    missing = []
-    for path in dict.fromkeys(paths):
-        try:
-            sizes[path] = path.stat().st_size
-        except OSError:
-            missing.append(path)
-    if missing:
-        raise EvoSplitError(
-            f"{len(missing)} of {len(missing) + len(sizes)} files are not there, the first is {missing[0]}; "
-            "name the folder of the images with image_root="
-        )
-    how_often = Counter(sizes.values())
-    first: dict[str, Path] = {}
-    found: dict[Path, str | None] = {}
-    for number, (path, size) in enumerate(sizes.items(), start=1):
-        if on_progress is not None:
-            on_progress(number / len(sizes), COMPARING)
-        found[path] = str(first.setdefault(_digest(path), path)) if how_often[size] > 1 else None
-    given: set[Path] = set()
-    return [None if path in given or given.add(path) else found[path] for path in paths]  # type: ignore[func-returns-value]
-
-
-def _digest(path: Path) -> str:
-    made = hashlib.sha256()
-    with path.open("rb") as stream:
-        while piece := stream.read(_CHUNK):
-            made.update(piece)
-    return made.hexdigest()
 
 
 def _codes(values: Sequence[Any]) -> tuple[list[Any], Ints]:

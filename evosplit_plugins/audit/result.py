@@ -1,85 +1,39 @@
-"""`Found`, the subsets that exist as a source describes them, and `Audit`, what there is to say about them."""
+"""`Audit`: what there is to say about a split that exists."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 import evosplit
-from evosplit import EvoSplitError, EvoSplitWarning, LabelCounts, Split, SplitReport
-from evosplit_plugins.audit.leaks import GROUP, Leak, OnProgress, find_leaks, find_repeats, kept_together
+from evosplit import EvoSplitError, EvoSplitWarning, Split, SplitReport
+from evosplit.rng import Seed
+from evosplit_plugins.audit.leaks import (
+    CONTENT,
+    GROUP,
+    SOURCE_PICTURE,
+    Leak,
+    find_leaks,
+    find_repeats,
+    source_pictures,
+)
+from evosplit_plugins.grouping import Links, joined, regex_values
+from evosplit_plugins.progress import OnProgress, Phases
+from evosplit_plugins.request import names_of
+from evosplit_plugins.source import Source
 
-__all__ = ["JUDGED", "Audit", "Found", "audit"]
+__all__ = ["JUDGED", "Audit", "audit"]
 
 JUDGED = {"ld": "LD", "ld_occurrences": "LD'", "lpd": "LPD"}
 _KINDS = {"ld": "labels", "ld_occurrences": "instances", "lpd": "label pairs"}
 _GOOD = 0.5  # times what random splits give on average
 _LIKE = 0.1  # so near to 1, or within twice the spread of single random splits, it is no better or worse
 _AS_GOOD = 1.05  # how much better EvoSplit has to be before it is worth a sentence
-
-
-@dataclass(frozen=True, eq=False)
-class Found:
-    """Subsets that exist.
-
-    Attributes
-    ----------
-    names
-        The subsets, at least two.
-    assignment
-        The number of each sample's subset; a sample that is in two subsets is two rows.
-    counts
-        The labels of each sample.
-    keys
-        What tells the samples apart, such as `{"file name": [...]}`, one value per sample; None where unknown.
-    groups
-        One value per sample: samples with the same value should not be in different subsets. None: no groups.
-    settings, notes
-        How the source was read, and what the reader should know.
-    """
-
-    names: tuple[str, ...]
-    assignment: npt.ArrayLike
-    counts: LabelCounts
-    keys: Mapping[str, Sequence[Any]] = field(default_factory=dict)
-    groups: Sequence[Any] | None = None
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
-
-    def split(self) -> Split:
-        """Return the subsets as a Split, to be measured like any other."""
-        n, k = self.counts.n_samples, len(self.names)
-        assignment = np.asarray(self.assignment, dtype=np.int64)
-        if k < 2:
-            only = f"only {self.names[0]!r}" if k else "none"
-            raise EvoSplitError(
-                f"an audit compares subsets, but there is {only}; give two or more, such as train and val"
-            )
-        lengths = {"assignment": len(assignment), **{key: len(values) for key, values in self.keys.items()}}
-        if self.groups is not None:
-            lengths["groups"] = len(self.groups)
-        for what, length in lengths.items():
-            if length != n:
-                raise EvoSplitError(f"{what} has {length} entries for {n} samples; give one per sample")
-        sizes = np.bincount(assignment, minlength=k)
-        if not sizes.all():
-            empty = self.names[int(np.argmin(sizes))]
-            raise EvoSplitError(f"the subset {empty!r} is empty; leave it out")
-        return Split(
-            names=self.names,
-            assignment=assignment,
-            sample_ids=self.counts.ids,
-            target_sizes=tuple(int(size) for size in sizes),
-            settings={"method": "as found", **self.settings},
-            notes=self.notes,
-            counts=self.counts,
-        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,41 +164,105 @@ class Audit:
         }
 
 
-def audit(found: Found, *, compare: bool = True, on_progress: OnProgress | None = None, **options: Any) -> Audit:
-    """Judge subsets that exist.
+def audit(
+    source: Source,
+    *,
+    group_by: str | Sequence[str] | None = None,
+    group_regex: str | None = None,
+    same_bytes: bool = False,
+    compare: bool = True,
+    effort: str = "normal",
+    time_limit: float | None = None,
+    n_jobs: int = 1,
+    seed: Seed = 0,
+    on_progress: OnProgress | None = None,
+) -> Audit:
+    """Judge a split that exists: how even it is, what leaks, and what EvoSplit would give at the same sizes.
 
     Parameters
     ----------
-    found
-        The subsets, for example from `from_coco`, `from_hf`, `from_fiftyone` or `from_csv`.
+    source
+        The samples and where they are, as an adapter's `read_subsets` gives them; a sample in two subsets is two rows.
+    group_by, group_regex
+        What belongs together and leaks where it does not: see `evosplit_plugins.request.Request`.
+    same_bytes
+        Also look for files of the same content in different subsets.
     compare
-        Whether to make a split at the same sizes with EvoSplit, to set beside it. It keeps together what the groups
-        say, and samples that share an id or file name.
+        Whether to make a split at the same sizes with EvoSplit, to set beside it. It keeps together what leaks.
+    effort, time_limit, n_jobs, seed
+        Of that split, as in `evosplit.split`.
     on_progress
-        Called with the fraction of the search done and a message.
-    **options
-        Passed to `evosplit.split`: `seed`, `effort`, `time_limit`, `n_jobs`, ...
+        Called with the fraction done and a message.
 
     Returns
     -------
     Audit
         The leaks, the report, a verdict, and the split that EvoSplit makes.
     """
-    split = found.split()
-    assignment, names = split.assignment, split.names
-    leaks = [leak for kind, values in found.keys.items() for leak in find_leaks(kind, values, assignment, names)]
-    repeats = [note for kind, values in found.keys.items() for note in find_repeats(kind, values, assignment, names)]
-    if found.groups is not None:
-        leaks += find_leaks(GROUP, found.groups, assignment, names)
-    split = replace(split, notes=(*repeats, *split.notes))
+    phases = Phases(on_progress, comparing=3, searching=7)
+    split = _as_found(source)
+    names, assignment = split.names, split.assignment
+    keys = {kind: values for kind, values in source.shared_keys().items() if any(each is not None for each in values)}
+    if source.files is not None:
+        sources = source_pictures(source.files)
+        keys |= {SOURCE_PICTURE: sources} if any(sources) else {}
+    if same_bytes:
+        keys[CONTENT] = source.contents(phases("comparing"))
+    groups, notes = _groups(source, names_of(group_by, "group_by") or (), group_regex, phases("comparing"))
+    leaks = [leak for kind, values in keys.items() for leak in find_leaks(kind, values, assignment, names)]
+    repeats = [note for kind, values in keys.items() for note in find_repeats(kind, values, assignment, names)]
+    if groups is not None:
+        leaks += find_leaks(GROUP, groups, assignment, names)
+    split = replace(split, notes=(*repeats, *split.notes, *notes))
     instead = None
-    if compare and split.counts is not None and split.counts.totals.any():
-        together = kept_together([*found.keys.values(), found.groups], found.counts.n_samples)
+    if compare and source.counts.totals.any():
+        together = joined([Links(values) for values in (*keys.values(), groups) if values is not None])
         sizes = dict(zip(names, split.sizes, strict=True))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", EvoSplitWarning)  # what it says is about the comparison, not the data
-            instead = evosplit.split(found.counts, sizes, groups=together, on_progress=on_progress, **options)
+            instead = evosplit.split(
+                source.counts,
+                sizes,
+                groups=together if together is not None and len(set(together)) < len(together) else None,
+                effort=effort,
+                time_limit=time_limit,
+                n_jobs=n_jobs,
+                seed=seed,
+                on_progress=phases("searching"),
+            )
+    phases.finish()
     return Audit(split, tuple(leaks), instead)
+
+
+def _as_found(source: Source) -> Split:
+    """Return the subsets as a Split, to be measured like any other."""
+    if source.subsets is None or len(source.subsets.names) < 2:
+        only = f"only {source.subsets.names[0]!r}" if source.subsets is not None and source.subsets.names else "none"
+        raise EvoSplitError(f"an audit compares subsets, but there is {only}; give two or more, such as train and val")
+    names, sizes = source.subsets.names, source.subsets.sizes
+    if not all(sizes):
+        raise EvoSplitError(f"the subset {names[sizes.index(0)]!r} is empty; leave it out")
+    return Split(
+        names=names,
+        assignment=source.subsets.assignment,
+        sample_ids=source.counts.ids,
+        target_sizes=sizes,
+        settings={"method": "as found"},
+        notes=source.notes,
+        counts=source.counts,
+        source=source.provenance,
+    )
+
+
+def _groups(
+    source: Source, fields: Sequence[str], regex: str | None, on_progress: OnProgress
+) -> tuple[list[Any] | None, tuple[str, ...]]:
+    """Return the group of each sample, None if nothing names groups, and sentences for the report."""
+    known = source.fields(groups=fields, strata=())
+    links = [Links(known.groups[name], f"{name}=" if len(fields) > 1 else "") for name in fields]
+    if regex is not None:
+        links.append(Links(regex_values(regex, source.files)))
+    return joined([*links, *source.links(on_progress)]), known.notes
 
 
 def _grade(times: float, spread: float) -> str:

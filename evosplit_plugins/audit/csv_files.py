@@ -1,32 +1,209 @@
-"""Subsets in a table: a CSV file with the columns id, subset and labels, and perhaps group."""
+"""Subsets in a table: a CSV file with the columns id, subset and labels, and perhaps others; for audits."""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
+import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 
 from evosplit import EvoSplitError, LabelCounts
-from evosplit_plugins.audit.leaks import CONTENT, OnProgress, same_contents
-from evosplit_plugins.audit.result import Found
-from evosplit_plugins.audit.sources import PathLike, as_paths, image_roots, usual_place
+from evosplit_plugins.adapter import Adapter, Location
+from evosplit_plugins.audit.result import Audit, audit
+from evosplit_plugins.contents import same_contents
+from evosplit_plugins.files import as_paths, one_for_each, usual_order
+from evosplit_plugins.options import option, recorded
+from evosplit_plugins.progress import OnProgress
+from evosplit_plugins.source import Fields, Placement, Source
 
-__all__ = ["from_csv"]
+__all__ = ["CsvAdapter", "CsvReading", "audit_csv"]
 
 IDS = ("id", "image_id", "file_name", "filename", "image", "path")
 SUBSETS = ("subset", "split")
 LABELS = ("labels", "label")
-GROUPS = ("group",)
 _SEPARATORS = (",", ";", "\t", "|")
 _DELIMITERS = (";", "|", ",")
-_SHOWN = 3
+_SUFFIXES = (".csv", ".tsv")
+
+
+@dataclass(frozen=True, kw_only=True)
+class CsvReading:
+    """How to read a table.
+
+    Attributes
+    ----------
+    id_column, subset_column
+        The columns with the ids and the subsets; by default `id` (or `image_id`, `file_name`, `filename`, `image`,
+        `path`) and `subset` (or `split`). Lines without a subset are left out. Several files without a column for the
+        subset are one subset each, named after the files.
+    label_column
+        The column with the labels of each sample, by default `labels` or `label`; an empty cell is no label. Several
+        columns are one label each, with a count (or 0 and 1) in each cell.
+    delimiter
+        What stands between the labels of one cell; by default it is found, where only one of `;`, `|` and `,` occurs.
+        Cells such as `["cat", "dog"]` are read as JSON.
+    image_root
+        The folder of the files that the ids name, once or once for each table.
+    """
+
+    id_column: str | None = option(
+        None, "the column with the ids (default: id, image_id, file_name, ...)", kind="text", metavar="NAME"
+    )
+    subset_column: str | None = option(
+        None, "the column with the subsets (default: subset or split)", kind="text", metavar="NAME"
+    )
+    label_column: str | Sequence[str] | None = option(
+        None, "the column with the labels; repeat for several (default: found)", kind="list", metavar="NAME"
+    )
+    delimiter: str | None = option(None, "what stands between the labels of one cell", kind="text", metavar="TEXT")
+    image_root: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None = option(
+        None, "the folder of the images; once, or once for each file", kind="paths", metavar="DIR"
+    )
+
+
+class CsvAdapter(Adapter):
+    """Tables of existing splits; they can be audited."""
+
+    name = "csv"
+    summary = "CSV files"
+    location = Location("FILE", "CSV files in UTF-8 with a heading", several=True)
+    reading = CsvReading
+    field = "column"
+    verbs: ClassVar[tuple[str, ...]] = ("audit",)
+
+    def detect(self, paths: Sequence[str]) -> bool:
+        """Recognise them by their suffix."""
+        return all(Path(path).suffix.lower() in _SUFFIXES for path in paths)
+
+    def read(
+        self, paths: Sequence[str], options: Any, *, need_labels: bool = True, on_progress: OnProgress | None = None
+    ) -> Source:
+        """Read one line for each sample."""
+        return _read_tables(as_paths(paths), options)
+
+    def write(self, *given: Any, **options: Any) -> NoReturn:
+        """Refuse: tables are read only."""
+        raise EvoSplitError("CSV files are read for audits only; split them with evosplit.split in Python")
+
+
+def audit_csv(
+    inputs: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    *,
+    id_column: str | None = None,
+    subset_column: str | None = None,
+    label_column: str | Sequence[str] | None = None,
+    delimiter: str | None = None,
+    image_root: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None = None,
+    group_by: str | Sequence[str] | None = None,
+    group_regex: str | None = None,
+    same_bytes: bool = False,
+    compare: bool = True,
+    effort: str = "normal",
+    time_limit: float | None = None,
+    n_jobs: int = 1,
+    seed: int = 0,
+    on_progress: OnProgress | None = None,
+) -> Audit:
+    r"""Judge the subsets that a table names; see `CsvReading` and `evosplit_plugins.audit.audit` for the parameters.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "splits.csv"
+    ...     _ = path.write_text("id,subset,labels\na.jpg,train,cat;dog\nb.jpg,val,cat\n")
+    ...     judged = audit_csv(path)
+    >>> judged.split.names, judged.leaks
+    (('train', 'val'), ())
+    """
+    reading = CsvReading(
+        id_column=id_column,
+        subset_column=subset_column,
+        label_column=label_column,
+        delimiter=delimiter,
+        image_root=image_root,
+    )
+    return audit(
+        _read_tables(as_paths(inputs), reading),
+        group_by=group_by,
+        group_regex=group_regex,
+        same_bytes=same_bytes,
+        compare=compare,
+        effort=effort,
+        time_limit=time_limit,
+        n_jobs=n_jobs,
+        seed=seed,
+        on_progress=on_progress,
+    )
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _CsvSource(Source):
+    """The lines of tables, with all their cells."""
+
+    rows: list[_Row]
+    columns: Sequence[str]
+    paths: list[Path]
+
+    def fields(self, *, groups: Sequence[str], strata: Sequence[str]) -> Fields:
+        """Return the cells of the columns; an empty cell is no value."""
+        found = {
+            name: [row.cells[_column(self.columns, name, (), "the groups", "group_by", self.called)] or None
+                   for row in self.rows]
+            for name in groups
+        }  # fmt: skip
+        return Fields(groups=found)
+
+    def shared_keys(self) -> dict[str, Sequence[Any]]:
+        """Return the ids as they are written."""
+        return {"id": list(self.files or ())}
+
+    def contents(self, on_progress: OnProgress | None = None) -> Sequence[str | None]:
+        """Compare the files that the ids name."""
+        return same_contents(self.paths, on_progress)
+
+
+def _read_tables(paths: list[Path], how: CsvReading) -> Source:
+    tables = [_read(number, path, how.subset_column) for number, path in enumerate(paths)]
+    columns = tables[0][0]
+    for path, (other, _) in zip(paths, tables, strict=True):
+        if set(other) != set(columns):
+            differing = ", ".join(map(repr, sorted(set(other) ^ set(columns))))
+            raise EvoSplitError(f"{paths[0]} and {path} differ in the columns {differing}; give them the same")
+    name = paths[0].name if len(paths) == 1 else f"{paths[0].name} ..."
+    ids_in = _column(columns, how.id_column, IDS, "the ids", "id_column", name)
+    rows = [row for _, lines in tables for row in lines]
+    subset_of_row, left_out = _subsets(paths, tables, columns, how.subset_column)
+    rows = [row for row, subset in zip(rows, subset_of_row, strict=True) if subset]
+    subsets = [subset for subset in subset_of_row if subset]
+    if not rows:
+        raise EvoSplitError(f"{name} has no line with a subset; there is nothing to audit")
+    names = tuple(sorted(dict.fromkeys(subsets), key=usual_order))
+    number = {subset: position for position, subset in enumerate(names)}
+    ids = [_needed(row, ids_in) for row in rows]
+    counts, notes = _labels(rows, columns, how.label_column, how.delimiter, name)
+    if left_out:
+        notes.append(f"{left_out} lines without a subset were left out.")
+    roots = one_for_each(how.image_root, len(paths), "image_root")
+    return _CsvSource(
+        counts=counts,
+        adapter="csv",
+        inputs=tuple(path.name for path in paths),
+        reading=recorded(how),
+        files=ids,
+        subsets=Placement(names, np.array([number[subset] for subset in subsets], dtype=np.int64)),
+        notes=tuple(notes),
+        rows=rows,
+        columns=columns,
+        paths=[roots[row.table] / row.cells[ids_in] for row in rows],
+    )
 
 
 @dataclass(frozen=True)
@@ -36,90 +213,6 @@ class _Row:
     table: int
     place: str
     cells: dict[str, str]
-
-
-def from_csv(
-    inputs: PathLike | Sequence[PathLike],
-    *,
-    id_column: str | None = None,
-    subset_column: str | None = None,
-    label_column: str | Sequence[str] | None = None,
-    delimiter: str | None = None,
-    group_by: str | None = None,
-    group_regex: str | None = None,
-    image_root: PathLike | Sequence[PathLike] | None = None,
-    same_bytes: bool = False,
-    on_progress: OnProgress | None = None,
-) -> Found:
-    r"""Read subsets from a table, one line for each sample.
-
-    Parameters
-    ----------
-    inputs
-        A CSV file in UTF-8 with a heading; its columns are separated by commas, semicolons, tabs or bars. Several
-        files without a column for the subset are one subset each, named after the files.
-    id_column, subset_column
-        The columns with the ids and the subsets; by default `id` (or `image_id`, `file_name`, `filename`, `image`,
-        `path`) and `subset` (or `split`). Lines without a subset are left out.
-    label_column
-        The column with the labels of each sample, by default `labels` or `label`; an empty cell is no label. Several
-        columns are one label each, with a count (or 0 and 1) in each cell.
-    delimiter
-        What stands between the labels of one cell; by default it is found, where only one of `;`, `|` and `,` occurs.
-        Cells such as `["cat", "dog"]` are read as JSON.
-    group_by
-        The column with the groups; by default `group`, if there is one.
-    group_regex
-        Instead: what to find in the ids; the text in its first parentheses names the group, or all that it matches.
-    image_root, same_bytes
-        Also compare the content of the files that the ids name, below this folder, or one for each table.
-    on_progress
-        Called with the fraction of the files compared and a message.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "splits.csv"
-    ...     _ = path.write_text("id,subset,labels\na.jpg,train,cat;dog\nb.jpg,val,cat\n")
-    ...     found = from_csv(path)
-    >>> found.names, found.counts.labels, found.keys
-    (('train', 'val'), ('cat', 'dog'), {'id': ['a.jpg', 'b.jpg']})
-    """
-    paths = as_paths(inputs)
-    tables = [_read(number, path, subset_column) for number, path in enumerate(paths)]
-    columns = tables[0][0]
-    for path, (other, _) in zip(paths, tables, strict=True):
-        if set(other) != set(columns):
-            differing = ", ".join(map(repr, sorted(set(other) ^ set(columns))))
-            raise EvoSplitError(f"{paths[0]} and {path} differ in the columns {differing}; give them the same")
-    name = paths[0].name if len(paths) == 1 else f"{paths[0].name} ..."
-    ids_in = _column(columns, id_column, IDS, "the ids", "id_column", name)
-    rows = [row for _, lines in tables for row in lines]
-    subset_of_row, left_out = _subsets(paths, tables, columns, subset_column)
-    rows = [row for row, subset in zip(rows, subset_of_row, strict=True) if subset]
-    subsets = [subset for subset in subset_of_row if subset]
-    if not rows:
-        raise EvoSplitError(f"{name} has no line with a subset; there is nothing to audit")
-    names = tuple(sorted(dict.fromkeys(subsets), key=usual_place))
-    number = {subset: position for position, subset in enumerate(names)}
-    ids = [_needed(row, ids_in) for row in rows]
-    counts, notes = _labels(rows, columns, label_column, delimiter, name)
-    if left_out:
-        notes.append(f"{left_out} lines without a subset were left out.")
-    keys: dict[str, Sequence[Any]] = {"id": ids}
-    if same_bytes:
-        roots = image_roots(image_root, len(paths))
-        keys[CONTENT] = same_contents([roots[row.table] / row.cells[ids_in] for row in rows], on_progress)
-    return Found(
-        names=names,
-        assignment=np.array([number[subset] for subset in subsets], dtype=np.int64),
-        counts=counts,
-        keys=keys,
-        groups=_groups(rows, ids, columns, group_by, group_regex, name),
-        settings={"source": ", ".join(path.name for path in paths)},
-        notes=tuple(notes),
-    )
 
 
 def _read(number: int, path: Path, subset_column: str | None) -> tuple[list[str], list[_Row]]:
@@ -288,31 +381,3 @@ def _from_json(row: _Row, cell: str) -> list[str]:
     if not all(isinstance(label, (str, int)) for label in found):
         raise EvoSplitError(f"{row.place}: the labels {cell[:40]!r} are not all strings or integers")
     return [str(label) for label in found]
-
-
-def _groups(
-    rows: Sequence[_Row], ids: Sequence[str], columns: Sequence[str], given: str | None, regex: str | None, name: str
-) -> list[str | None] | None:
-    """Return the group of each line; None where the table has none."""
-    if given is not None and regex is not None:
-        raise EvoSplitError("group_by= and group_regex= exclude each other; give one of them")
-    if regex is not None:
-        try:
-            pattern = re.compile(regex)
-        except re.error as error:
-            raise EvoSplitError(f"group_regex={regex!r} is no regular expression: {error}") from error
-        found = [pattern.search(sample) for sample in ids]
-        if not any(found):
-            raise EvoSplitError(
-                f"group_regex={regex!r} matches none of the ids ({', '.join(ids[:_SHOWN])}); correct it"
-            )
-        # An empty text names nothing, else a regex that can match nothing would put all lines into one group.
-        groups = [None if match is None else match[1 if pattern.groups else 0] or None for match in found]
-        if not any(groups):
-            raise EvoSplitError(f"group_regex={regex!r} finds no text in any of the ids; correct it")
-        return groups
-    by_name = {column.lower(): column for column in columns}
-    if given is None and not set(GROUPS) & set(by_name):
-        return None
-    column = _column(columns, given, GROUPS, "the groups", "group_by", name)
-    return [row.cells[column] or None for row in rows]

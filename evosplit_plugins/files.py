@@ -1,0 +1,42 @@
+"""Paths as users give them, and the usual order of subsets."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TypeAlias
+
+from evosplit import EvoSplitError
+
+__all__ = ["PathLike", "as_paths", "one_for_each", "usual_order"]
+
+PathLike: TypeAlias = "str | os.PathLike[str]"
+
+_USUAL_ORDER = ("train", "val", "test")
+
+
+def as_paths(given: PathLike | Sequence[PathLike]) -> list[Path]:
+    """Turn one path or several into a list."""
+    return [Path(given)] if isinstance(given, (str, os.PathLike)) else [Path(path) for path in given]
+
+
+def one_for_each(given: PathLike | Sequence[PathLike] | None, n_files: int, parameter: str) -> list[Path]:
+    """Return one folder for each file: the same for all, or one for each; the working directory by default."""
+    folders = as_paths(Path() if given is None else given)
+    if len(folders) not in (1, n_files):
+        raise EvoSplitError(
+            f"{parameter}= gives {len(folders)} folders for {n_files} files; give one for all files, or one for each"
+        )
+    return folders * n_files if len(folders) == 1 else folders
+
+
+def usual_order(name: str) -> int:
+    """Order subsets as people list them: train before val before test, others after them.
+
+    Examples
+    --------
+    >>> sorted(["test", "train2017", "extra", "val"], key=usual_order)
+    ['train2017', 'val', 'test', 'extra']
+    """
+    return next((place for place, word in enumerate(_USUAL_ORDER) if name.startswith(word)), len(_USUAL_ORDER))
