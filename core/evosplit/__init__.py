@@ -10,9 +10,10 @@ from evosplit._version import __version__
 from evosplit.counts import LabelCounts
 from evosplit.describe import Description, describe
 from evosplit.errors import EvoSplitError, EvoSplitWarning, MissingExtraError
+from evosplit.front import ParetoFront
 from evosplit.measures import Measures, measure
 from evosplit.report import SplitReport
-from evosplit.result import ParetoFront, Split
+from evosplit.result import Split
 from evosplit.splitting import kfold, split
 
 __all__ = [

@@ -19,14 +19,14 @@ import numpy.typing as npt
 from evosplit.charts import deviations
 from evosplit.constraints import FREE, Constraints, sizes_around_locks
 from evosplit.counts import LabelCounts
-from evosplit.measures import measures_of, subset_tables
+from evosplit.measures import expected_deviation, measures_of, subset_tables
 from evosplit.ratios import Subsets
 from evosplit.rng import Stream
 
 if TYPE_CHECKING:
     from evosplit.result import Split
 
-__all__ = ["MOST_ENTRIES", "MOST_PAIR_ENTRIES", "Baselines", "baselines_of", "enough_draws", "expected_deviation"]
+__all__ = ["MOST_ENTRIES", "MOST_PAIR_ENTRIES", "Baselines", "baselines_of", "enough_draws"]
 
 MOST_ENTRIES = 2_000_000  # labels of samples up to which iterative stratification is run: two seconds or so
 MOST_LABELS = 10_000  # labels up to which it is run over their pairs
@@ -64,49 +64,6 @@ class Baselines:
 
 # A report of every trade-off of a front compares with the same splits.
 _cache: WeakKeyDictionary[LabelCounts, dict[Any, Baselines]] = WeakKeyDictionary()
-
-
-def expected_deviation(
-    totals: npt.ArrayLike,
-    sizes: npt.ArrayLike,
-    *,
-    held: npt.ArrayLike | None = None,
-    held_sizes: npt.ArrayLike | None = None,
-) -> Floats:
-    """Return what Eq. 1 (or 3) is for each label (or pair) in a random split, on average over splits and subsets.
-
-    The result is exact but for rounding, and the same on every machine.
-
-    Parameters
-    ----------
-    totals
-        The samples with each label.
-    sizes
-        The samples of each subset.
-    held, held_sizes
-        How many of the samples with each label (labels x subsets), and of all samples, are locked into each subset.
-
-    Examples
-    --------
-    >>> expected_deviation([1], [1, 1]).tolist()  # in the first subset or in the second: |1/1 - 1/1| and |0/1 - 1/1|
-    [0.5]
-    >>> expected_deviation([1], [1, 1], held=[[1, 0]], held_sizes=[1, 0]).tolist()
-    [0.5]
-    """
-    from evosplit._kernels.expectation import expected_deviation as expect
-
-    totals = np.asarray(totals, dtype=np.int64)
-    sizes = np.asarray(sizes, dtype=np.int64)
-    if held is None or held_sizes is None:
-        distinct, inverse = np.unique(totals, return_inverse=True)
-        placed, held_sizes = np.zeros((len(distinct), len(sizes)), dtype=np.int64), np.zeros_like(sizes)
-    else:
-        rows = np.column_stack([totals, np.asarray(held, dtype=np.int64)])
-        rows, inverse = np.unique(rows, axis=0, return_inverse=True)
-        placed, distinct = np.ascontiguousarray(rows[:, 1:]), np.ascontiguousarray(rows[:, 0])
-    expected = np.empty(len(distinct))
-    expect(distinct, placed, sizes, np.asarray(held_sizes, dtype=np.int64), expected)
-    return np.asarray(expected[inverse.ravel()])
 
 
 def enough_draws(entries: int) -> int:

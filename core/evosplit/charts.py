@@ -23,8 +23,8 @@ import numpy.typing as npt
 from evosplit.errors import EvoSplitError
 
 if TYPE_CHECKING:
+    from evosplit.front import ParetoFront
     from evosplit.report import SplitReport
-    from evosplit.result import ParetoFront
 
 __all__ = [
     "FrontPoints",

@@ -20,7 +20,7 @@ from evosplit.counts import LabelCounts
 from evosplit.errors import EvoSplitError
 from evosplit.ratios import Subsets, largest_remainder
 
-__all__ = ["Constraints", "GroupIndex", "Stratum", "resolve_constraints", "sizes_around_locks"]
+__all__ = ["FREE", "Constraints", "GroupIndex", "Stratum", "resolve_constraints", "sizes_around_locks"]
 
 Ints = npt.NDArray[np.int64]
 

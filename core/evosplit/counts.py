@@ -13,7 +13,7 @@ import scipy.sparse as sp
 
 from evosplit.errors import EvoSplitError
 
-__all__ = ["LabelCounts", "LabelSets", "Pairs", "as_label_counts"]
+__all__ = ["LabelCounts", "LabelSets", "Pairs", "as_label_counts", "compact_csr", "find_pairs", "freeze_csr"]
 
 _MOST = int(np.iinfo(np.int32).max)
 

@@ -1,7 +1,8 @@
-"""In how many subsets labels can be: a lower bound of FLZ that sees what labels share, where that is cheap to prove."""
+"""Labels in every subset: what is asked of a split by default, what that may cost, and how much of it is possible."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,14 +11,57 @@ import scipy.sparse as sp
 
 from evosplit.constraints import FREE, Constraints
 from evosplit.counts import LabelCounts, compact_csr
-from evosplit.measures import flz_bound
+from evosplit.measures import flz_bound, ordered_sum
 
-__all__ = ["fewest_empty"]
+__all__ = ["fewest_empty", "label_needs"]
 
 MOST_ENTRIES = 1_500  # labels of units times subsets that the integer programme sees, those of the rarest labels
 MOST_SECONDS = 1.0  # of its search
 
 Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+
+def label_needs(
+    counts: LabelCounts, sizes: Sequence[int], *, order: Ints, cover: bool | str = True, least: int = 1
+) -> tuple[Ints, int]:
+    """Return how many samples of each label every subset is to get, and how many labels are not asked for.
+
+    Every subset is to get `least` samples of each label, or as many as there are for all. No more is asked than the
+    smallest subset can hold even if it gets the samples with the most labels: a search that runs after the impossible
+    gives up rare labels for it. By default (`cover=True` and `least=1`) the rarest labels are not asked for where that
+    would make all labels much more uneven; `cover=False` asks for none.
+
+    Parameters
+    ----------
+    counts, sizes
+        The label counts, and the sizes of the subsets.
+    order
+        The labels in the order in which their needs are returned; of equally frequent labels the first are covered.
+    cover, least
+        As `cover` and `min_per_label` of `evosplit.split`.
+
+    Examples
+    --------
+    >>> counts = LabelCounts([[1, 0], [1, 0], [1, 0], [1, 1]])
+    >>> label_needs(counts, (2, 2), order=np.array([0, 1]), least=2)
+    (array([2, 1]), 0)
+    """
+    if not cover:
+        return np.zeros(counts.n_labels, dtype=np.int64), 0
+    totals = counts.sample_totals[order]
+    for_all = totals // len(sizes)
+    richest = np.sort(np.diff(counts.presence.indptr))[::-1][: min(sizes)].sum()
+    low, high = 1, least
+    while low < high:  # the largest minimum that may fit
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if np.clip(for_all, 1, middle).sum() <= richest else (low, middle - 1)
+    needs = np.clip(for_all, 1, low).astype(np.int64)
+    if cover == "all" or least > 1:  # who asks for a minimum insists on it
+        return needs, 0
+    too_dear = _too_dear(totals, needs, sizes)
+    needs[too_dear] = 0
+    return needs, len(too_dear)
 
 
 def fewest_empty(counts: LabelCounts, sizes: tuple[int, ...], constraints: Constraints | None = None) -> int:
@@ -46,6 +90,35 @@ def fewest_empty(counts: LabelCounts, sizes: tuple[int, ...], constraints: Const
     reach = _reach(features, place, k)
     filled = _most_filled(features, np.bincount(unit, minlength=len(place)), place, np.asarray(sizes), reach)
     return by_label + int(reach.sum()) - filled
+
+
+def _too_dear(totals: Ints, needs: Ints, sizes: Sequence[int]) -> Ints:
+    """Return the labels whose cover would cost too much, the most frequent ones being covered first.
+
+    A subset whose share of a label is less than half a sample is better off without it, as far as LD goes. What it
+    costs to give it the label all the same may add up, over labels and subsets, to the lower bound of LD: so cover at
+    most doubles what labels deviate by.
+    """
+    from evosplit import _kernels
+
+    size, m = np.asarray(sizes, dtype=np.int64), int(sum(sizes))
+    odds = totals / np.maximum(m - totals, 1)
+    costs = np.zeros(len(totals))
+    for j in range(len(size)):
+        below = totals * size[j] // m
+
+        def away(x: Ints, s: int = int(size[j])) -> Floats:
+            return np.asarray(np.abs(x / np.maximum(s - x, 1) - odds))
+
+        free = np.minimum(away(below), away(below + 1))
+        costs += np.minimum(away(np.maximum(below, needs)), away(np.maximum(below + 1, needs))) - free
+    costs[(totals < len(size)) | (totals == m)] = 0.0  # too few for all subsets: wherever they are, some lack them
+    if not costs.any():
+        return np.zeros(0, dtype=np.int64)
+    distinct, inverse = np.unique(totals, return_inverse=True)
+    affordable = float(ordered_sum(_kernels.odds_bound(distinct, size)[inverse]))
+    frequent = np.argsort(-totals, kind="stable")
+    return np.asarray(frequent[np.cumsum(costs[frequent]) > affordable + 1e-12])
 
 
 def _units(counts: LabelCounts, constraints: Constraints | None) -> tuple[Ints, Ints]:

@@ -39,12 +39,15 @@ from evosplit.ratios import resolve_subsets
 __all__ = [
     "Measures",
     "SubsetTables",
+    "expected_deviation",
     "flz_bound",
     "measure",
+    "measures_of",
     "odds_bound",
     "odds_deviation",
     "ordered_sum",
     "subset_tables",
+    "triplet_distribution",
 ]
 
 Floats = npt.NDArray[np.float64]
@@ -262,6 +265,80 @@ def flz_bound(totals: npt.NDArray[Any], k: int) -> int:
     2
     """
     return int(np.maximum(0, k - np.asarray(totals)).sum())
+
+
+def expected_deviation(
+    totals: npt.ArrayLike,
+    sizes: npt.ArrayLike,
+    *,
+    held: npt.ArrayLike | None = None,
+    held_sizes: npt.ArrayLike | None = None,
+) -> Floats:
+    """Return what Eq. 1 (or 3) is for each label (or pair) in a random split, on average over splits and subsets.
+
+    The result is exact but for rounding, and the same on every machine.
+
+    Parameters
+    ----------
+    totals
+        The samples with each label.
+    sizes
+        The samples of each subset.
+    held, held_sizes
+        How many of the samples with each label (labels x subsets), and of all samples, are locked into each subset.
+
+    Examples
+    --------
+    >>> expected_deviation([1], [1, 1]).tolist()  # in the first subset or in the second: |1/1 - 1/1| and |0/1 - 1/1|
+    [0.5]
+    >>> expected_deviation([1], [1, 1], held=[[1, 0]], held_sizes=[1, 0]).tolist()
+    [0.5]
+    """
+    from evosplit._kernels.expectation import expected_deviation as expect
+
+    totals = np.asarray(totals, dtype=np.int64)
+    sizes = np.asarray(sizes, dtype=np.int64)
+    if held is None or held_sizes is None:
+        distinct, inverse = np.unique(totals, return_inverse=True)
+        placed, held_sizes = np.zeros((len(distinct), len(sizes)), dtype=np.int64), np.zeros_like(sizes)
+    else:
+        rows = np.column_stack([totals, np.asarray(held, dtype=np.int64)])
+        rows, inverse = np.unique(rows, axis=0, return_inverse=True)
+        placed, distinct = np.ascontiguousarray(rows[:, 1:]), np.ascontiguousarray(rows[:, 0])
+    expected = np.empty(len(distinct))
+    expect(distinct, placed, sizes, np.asarray(held_sizes, dtype=np.int64), expected)
+    return np.asarray(expected[inverse.ravel()])
+
+
+def triplet_distribution(counts: Any, assignment: npt.ArrayLike) -> float:
+    """Measure how unevenly label triplets are spread over the subsets; 0 is perfect.
+
+    The measure is defined as that of the pairs is: the odds of each triplet of labels that occurs together, over all
+    occurrences of triplets (Eq. 2 on triplets).
+
+    Parameters
+    ----------
+    counts
+        A LabelCounts, or anything that its constructor takes.
+    assignment
+        For each sample the number of its subset (0 ... k - 1).
+
+    Examples
+    --------
+    >>> counts = [[1, 1, 1, 0], [1, 1, 1, 0], [0, 1, 1, 1], [0, 1, 1, 1]]
+    >>> triplet_distribution(counts, [0, 1, 0, 1]), triplet_distribution(counts, [0, 0, 1, 1])
+    (0.0, 1.0)
+    """
+    from evosplit import _kernels
+    from evosplit.features import triplet_features
+
+    counts = as_label_counts(counts)
+    subset_of_sample, k = _checked_assignment(assignment, counts.n_samples, None)
+    sets = counts.label_sets
+    copies = _kernels.count_rows(sets.set_of_sample, subset_of_sample, len(sets.multiplicity), k)
+    triplets = triplet_features(sets.counts)
+    table = _kernels.sum_features(triplets.indptr, triplets.indices, triplets.data, copies, triplets.shape[1])
+    return _mean(odds_deviation(table, table.sum(axis=0)))
 
 
 def _checked_assignment(assignment: npt.ArrayLike, m: int, k: int | None) -> tuple[npt.NDArray[np.int64], int]:

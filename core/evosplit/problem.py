@@ -1,9 +1,9 @@
 """`SplitProblem`: what every method solves.
 
 The unit that moves is a sample, or a whole group of samples. Units with equal features are interchangeable, so they are
-merged into *types* with a number of copies. A type's features are counts in columns: samples with a label, instances of
-a label, samples with a label pair, and so on; a subset's state is the sum of the features of its units. Whatever has to
-be spread evenly is a block of columns, so groups, locks and further strata are data, not other algorithms.
+merged into *types* with a number of copies. A type's features are counts in columns (see `evosplit.features`); a
+subset's state is the sum of the features of its units. So groups, locks and further strata are data, not other
+algorithms.
 """
 
 from __future__ import annotations
@@ -17,50 +17,20 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from evosplit.baselines import expected_deviation
 from evosplit.constraints import FREE, Constraints
-from evosplit.counts import LabelCounts, LabelSets, compact_csr, find_pairs
-from evosplit.errors import EvoSplitError
-from evosplit.measures import ordered_sum
+from evosplit.counts import LabelCounts, LabelSets, compact_csr
+from evosplit.coverage import label_needs
+from evosplit.features import PARTS, Block, checked_objectives, lay_out
+from evosplit.measures import expected_deviation, ordered_sum
 from evosplit.ratios import Subsets
 from evosplit.rng import Stream
-from evosplit.triplets import triplet_features
 
-__all__ = ["Block", "SplitProblem", "build_problem", "default_objectives"]
+__all__ = ["SplitProblem", "build_problem"]
 
-OBJECTIVES = ("samples", "instances", "pairs", "triplets", "strata")
-MAX_PAIR_ENTRIES = 400_000_000
-NARROW = 64  # labels up to which their occurrences are spread too where none repeats, for LD' counts them otherwise
 DRAWS = 3  # random splits of which the mean is the reference, where the exact mean is not known
-PARTS = 1024  # in which a sample of the pairs is measured
 
 Ints = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Block:
-    """A range of feature columns whose odds are taken against one total.
-
-    Attributes
-    ----------
-    name
-        The objective. Each stratum is a block of its own in the objective "strata".
-    start, stop
-        The columns.
-    by_total
-        Whether odds are taken against all occurrences in the block (Eq. 2), or against the samples (Eq. 1).
-    """
-
-    name: str
-    start: int
-    stop: int
-    by_total: bool
-
-    @property
-    def width(self) -> int:
-        """Number of columns."""
-        return self.stop - self.start
 
 
 @dataclass(frozen=True, eq=False)
@@ -263,11 +233,6 @@ class SplitProblem:
         return assignment if self.unit_of_sample is None else assignment[self.unit_of_sample]
 
 
-def default_objectives(counts: LabelCounts) -> tuple[str, ...]:
-    """Return what the data asks for: samples and pairs, and instances where labels repeat within a sample."""
-    return ("samples", "instances", "pairs") if counts.has_repeats else ("samples", "pairs")
-
-
 def build_problem(
     counts: LabelCounts,
     subsets: Subsets,
@@ -282,67 +247,34 @@ def build_problem(
     Where the distinct samples have more than `pair_entries` label pairs, only a sample of the pairs is laid out.
     """
     strata = constraints.strata if constraints is not None else ()
-    wanted = _checked_objectives(objectives, counts, bool(strata))
+    wanted = checked_objectives(objectives, counts, bool(strata))
     sets, rank = _canonical_sets(counts)
     type_of_sample, rows, multiplicity, strata_rows = _merge_with_strata(sets, [s.counts.matrix for s in strata])
-    label_weights = _label_weights(counts, constraints, rank)
-
-    presence = sp.csr_array((np.ones_like(rows.data), rows.indices, rows.indptr), shape=rows.shape)
-    parts, weights, blocks = [presence], [label_weights], []
-    pairs_kept = PARTS
-
-    def lay(name: str, part: sp.csr_array, of_columns: Floats, by_total: bool = True) -> None:
-        start = sum(other.shape[1] for other in parts)
-        parts.append(part)
-        weights.append(of_columns)
-        blocks.append(Block(name, start, start + part.shape[1], by_total))
-
-    for name in (name for name in OBJECTIVES if name in wanted):
-        if name == "samples":
-            blocks.append(Block(name, 0, counts.n_labels, by_total=False))
-            if "instances" not in wanted and 1 < counts.n_labels <= NARROW:  # a companion, no objective
-                lay("instances", presence, label_weights)
-        elif name == "instances" and not counts.has_repeats and "samples" not in wanted:
-            blocks.append(Block(name, 0, counts.n_labels, by_total=True))
-        elif name == "instances":
-            lay(name, rows, label_weights)
-        elif name == "pairs":
-            pairs, first, second, pairs_kept = _pair_features(rows, multiplicity, pair_entries)
-            # LPD is about samples (Eq. 3); but beside LD' alone it takes the form of the paper's tables.
-            by_total = "instances" in wanted and "samples" not in wanted
-            lay(name, pairs, np.maximum(label_weights[first], label_weights[second]), by_total)
-        elif name == "triplets":
-            triplets = triplet_features(rows)
-            lay(name, triplets, np.ones(triplets.shape[1]))
-        else:
-            for part in strata_rows:
-                lay(name, part, np.ones(part.shape[1]))
-    empty = (np.diff(rows.indptr) == 0).astype(np.int32)
-    parts.append(sp.csr_array(empty[:, None]))
-    weights.append(np.ones(1))
+    laid = lay_out(
+        rows,
+        multiplicity,
+        wanted,
+        label_weights=_label_weights(counts, constraints, rank),
+        has_repeats=counts.has_repeats,
+        strata=strata_rows,
+        pair_entries=pair_entries,
+    )
+    features, weights = laid.matrix, laid.weights
     unit_of_sample = None
     locked = np.full(counts.n_samples, FREE, dtype=np.int64) if constraints is None else constraints.locked
     type_of_unit, copies, type_sizes = type_of_sample, multiplicity, np.ones(len(multiplicity), dtype=np.int64)
     if constraints is not None and constraints.groups is not None and len(constraints.groups) < counts.n_samples:
-        unit_of_sample = constraints.groups.code_of_sample
-        n_units = len(constraints.groups)
-        parts.append(sp.csr_array(np.ones((len(multiplicity), 1), dtype=np.int32)))
-        weights.append(np.ones(1))
-    features = sp.csr_array(sp.hstack(parts, format="csr"))
-    if unit_of_sample is not None:
+        unit_of_sample, n_units = constraints.groups.code_of_sample, len(constraints.groups)
+        sizes = sp.csr_array(np.ones((len(multiplicity), 1), dtype=np.int32))
+        features, weights = sp.csr_array(sp.hstack([features, sizes], format="csr")), np.append(weights, 1.0)
         features, type_of_unit, copies = _merge_into_units(features, type_of_sample, unit_of_sample, n_units)
         type_sizes = features[:, [-1]].toarray().ravel().astype(np.int64)
         of_unit = np.full(n_units, FREE, dtype=np.int64)
         of_unit[unit_of_sample] = locked
         locked = of_unit
     features.sort_indices()
-    needs, uncovered = np.zeros(counts.n_labels, dtype=np.int64), 0
-    if cover:
-        least = 1 if constraints is None else constraints.min_per_label
-        needs = _needs(counts, rank, subsets.sizes, least)
-        if cover != "all" and least == 1:  # who asks for a minimum insists on it
-            too_dear = _too_dear(counts.sample_totals[np.argsort(rank)], needs, subsets.sizes)
-            needs[too_dear], uncovered = 0, len(too_dear)
+    least = 1 if constraints is None else constraints.min_per_label
+    needs, uncovered = label_needs(counts, subsets.sizes, order=np.argsort(rank), cover=cover, least=least)
     return SplitProblem(
         counts=counts,
         subsets=subsets,
@@ -350,14 +282,14 @@ def build_problem(
         needs=needs,
         uncovered=uncovered,
         features=compact_csr(features),
-        blocks=tuple(blocks),
-        weights=np.concatenate(weights),
+        blocks=laid.blocks,
+        weights=weights,
         type_of_unit=type_of_unit,
         copies=copies,
         type_sizes=type_sizes,
         unit_of_sample=unit_of_sample,
         locked=locked,
-        pairs_kept=pairs_kept,
+        pairs_kept=laid.pairs_kept,
     )
 
 
@@ -401,70 +333,6 @@ def _label_weights(counts: LabelCounts, constraints: Constraints | None, rank: I
     return weights
 
 
-def _needs(counts: LabelCounts, rank: Ints, sizes: Sequence[int], least: int) -> Ints:
-    """Return how many samples of each label every subset is to get: as many as asked, or as there are for all.
-
-    No more is asked than the smallest subset can hold even if it gets the samples with the most labels: a search that
-    runs after the impossible gives up rare labels for it.
-    """
-    for_all = counts.sample_totals // len(sizes)
-    richest = np.sort(np.diff(counts.presence.indptr))[::-1][: min(sizes)].sum()
-    low, high = 1, least
-    while low < high:  # the largest minimum that may fit
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if np.clip(for_all, 1, middle).sum() <= richest else (low, middle - 1)
-    needs = np.empty(counts.n_labels, dtype=np.int64)
-    needs[rank] = np.clip(for_all, 1, low)
-    return needs
-
-
-def _too_dear(totals: Ints, needs: Ints, sizes: Sequence[int]) -> Ints:
-    """Return the labels whose cover would cost too much, the most frequent ones being covered first.
-
-    A subset whose share of a label is less than half a sample is better off without it, as far as LD goes. What it
-    costs to give it the label all the same may add up, over labels and subsets, to the lower bound of LD: so cover at
-    most doubles what labels deviate by.
-    """
-    from evosplit import _kernels
-
-    size, m = np.asarray(sizes, dtype=np.int64), int(sum(sizes))
-    odds = totals / np.maximum(m - totals, 1)
-    costs = np.zeros(len(totals))
-    for j in range(len(size)):
-        below = totals * size[j] // m
-
-        def away(x: Ints, s: int = int(size[j])) -> Floats:
-            return np.asarray(np.abs(x / np.maximum(s - x, 1) - odds))
-
-        free = np.minimum(away(below), away(below + 1))
-        costs += np.minimum(away(np.maximum(below, needs)), away(np.maximum(below + 1, needs))) - free
-    costs[(totals < len(size)) | (totals == m)] = 0.0  # too few for all subsets: wherever they are, some lack them
-    if not costs.any():
-        return np.zeros(0, dtype=np.int64)
-    distinct, inverse = np.unique(totals, return_inverse=True)
-    affordable = float(ordered_sum(_kernels.odds_bound(distinct, size)[inverse]))
-    frequent = np.argsort(-totals, kind="stable")
-    return np.asarray(frequent[np.cumsum(costs[frequent]) > affordable + 1e-12])
-
-
-def _checked_objectives(objectives: Sequence[str] | None, counts: LabelCounts, has_strata: bool) -> tuple[str, ...]:
-    further = ("strata",) if has_strata else ()
-    if objectives is None:
-        return (*default_objectives(counts), *further)
-    if isinstance(objectives, str):
-        objectives = (objectives,)
-    for name in objectives:
-        if name not in OBJECTIVES:
-            raise EvoSplitError(f"unknown objective {name!r}; choose from {', '.join(map(repr, OBJECTIVES))}")
-    if not objectives or len(set(objectives)) != len(objectives):
-        raise EvoSplitError(f"objectives={tuple(objectives)} repeats one, or is empty; name each once")
-    if "strata" in objectives and not has_strata:
-        raise EvoSplitError(
-            "objectives= names 'strata', but there are none; pass strata={'weather': one value per sample}"
-        )
-    return tuple(objectives) if "strata" in objectives else (*objectives, *further)
-
-
 def _canonical_sets(counts: LabelCounts) -> tuple[LabelSets, Ints]:
     """Order the labels by their content, so that the order in which the caller lists them does not matter.
 
@@ -480,26 +348,3 @@ def _canonical_sets(counts: LabelCounts) -> tuple[LabelSets, Ints]:
     renamed = sp.csr_array((rows.data.copy(), rank[rows.indices], rows.indptr.copy()), shape=rows.shape)
     renamed.sort_indices()
     return LabelSets(renamed, sets.set_of_sample, sets.multiplicity), rank
-
-
-def _pair_features(
-    rows: sp.csr_array, multiplicity: Ints, most_entries: int | None
-) -> tuple[sp.csr_array, Ints, Ints, int]:
-    """Lay out the label pairs of each type: (features, the labels of each column, how many of 1,024 pairs are kept)."""
-    lengths = np.diff(rows.indptr).astype(np.int64)
-    entries = int((lengths * (lengths - 1) // 2).sum())
-    kept = PARTS if most_entries is None else max(1, min(PARTS, PARTS * most_entries // max(entries, 1)))
-    if entries * kept // PARTS > MAX_PAIR_ENTRIES:
-        raise EvoSplitError(
-            f"the distinct label sets hold {entries:,} label pairs, more than {MAX_PAIR_ENTRIES:,} fit in memory; "
-            "split with objectives=('samples', 'instances'), or drop the most frequent labels"
-        )
-    pairs = find_pairs(rows, multiplicity, kept)
-    # Frequent pairs side by side, so that what a search looks at most often stays in the cache.
-    order = np.argsort(-pairs.totals, kind="stable")
-    column = np.empty(len(pairs), dtype=np.int32)
-    column[order] = np.arange(len(pairs), dtype=np.int32)
-    ones = np.ones(len(pairs.indices), dtype=np.int32)
-    features = sp.csr_array((ones, column[pairs.indices], pairs.indptr), shape=(rows.shape[0], len(pairs)))
-    features.sort_indices()
-    return features, pairs.first[order], pairs.second[order], kept

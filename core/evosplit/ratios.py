@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from evosplit.errors import EvoSplitError
 
-__all__ = ["Subsets", "fold_subsets", "largest_remainder", "resolve_subsets"]
+__all__ = ["DEFAULT_NAMES", "Subsets", "fold_subsets", "largest_remainder", "resolve_subsets"]
 
 DEFAULT_NAMES = {2: ("train", "test"), 3: ("train", "val", "test")}
 _SUM_TOLERANCE = 1e-6

@@ -28,8 +28,9 @@ from evosplit.counts import LabelCounts
 from evosplit.coverage import fewest_empty
 from evosplit.effects import COMMON, ConstraintEffects, effects_of
 from evosplit.errors import EvoSplitError, MissingExtraError
+from evosplit.files import write_atomically
 from evosplit.measures import Measures, SubsetTables
-from evosplit.result import Split, write_atomically
+from evosplit.result import Split
 from evosplit.terminal import clean, clip, pad, wrap
 
 if TYPE_CHECKING:

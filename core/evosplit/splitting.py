@@ -13,12 +13,14 @@ from evosplit._version import ENGINE_VERSION
 from evosplit.constraints import FREE, Constraints, GroupIndex, resolve_constraints, sizes_around_locks
 from evosplit.counts import LabelCounts, as_label_counts
 from evosplit.errors import EvoSplitError, checked_keywords, warn
+from evosplit.features import PARTS
+from evosplit.front import PICK_RULES, ParetoFront, non_dominated, pick_from
 from evosplit.group_packing import excess, fit_sizes, least_excess, pack
 from evosplit.methods import resolve_method
 from evosplit.methods.base import EFFORTS, Method, OnProgress, Run
-from evosplit.problem import PARTS, SplitProblem, build_problem
+from evosplit.problem import SplitProblem, build_problem
 from evosplit.ratios import Subsets, fold_subsets, resolve_subsets
-from evosplit.result import PICK_RULES, ParetoFront, Split, non_dominated, pick_from
+from evosplit.result import Split
 from evosplit.rng import Seed, Stream
 
 __all__ = ["kfold", "split"]

@@ -13,8 +13,7 @@ from strategies import problems
 
 import evosplit
 from evosplit import LabelCounts, baselines
-from evosplit.baselines import enough_draws, expected_deviation
-from evosplit.measures import odds_deviation
+from evosplit.baselines import enough_draws
 
 
 def long_tailed(m=400, q=8):
@@ -54,22 +53,6 @@ def test_expectation_is_the_mean_of_all_splits(problem, data):
     random = made.report().random
     for name in ("ld", "lpd"):
         assert random[name] == pytest.approx(np.mean([one[name] for one in found]), rel=1e-12, abs=1e-15)
-
-
-@pytest.mark.parametrize("sizes", [(960, 120, 120), (240,) * 5, (1_199, 1)])
-def test_expectation_is_the_sum_over_the_distribution(sizes):
-    """For rare and for frequent labels nothing that matters is lost where the tails are cut off."""
-    totals = [0, 1, 2, 17, 400, 600, 1_150, sum(sizes)]
-    expected = [naive.expected_odds(total, sizes) for total in totals]
-    assert expected_deviation(totals, sizes).tolist() == pytest.approx(expected, rel=1e-13)
-
-
-def test_expectation_when_nothing_is_free():
-    """Locked samples are not dealt out: with all of them locked, the expectation is what they give."""
-    counts, places = np.array([[1, 0], [1, 1], [0, 1], [1, 0]]), [0, 1, 0, 1]
-    table = np.array(naive.subset_tables(counts, places, 2)[1])
-    expected = expected_deviation(table.sum(axis=1), [2, 2], held=table, held_sizes=[2, 2])
-    assert expected.tolist() == odds_deviation(table, np.array([2, 2])).mean(axis=1).tolist()
 
 
 def test_spread_of_random_splits():

@@ -1,4 +1,4 @@
-"""How few label-subset combinations can be left empty: against every split of tiny data."""
+"""Labels in every subset: how few combinations can be left empty, and what is asked of a split."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from strategies import conditions_for, count_matrices, problems
 from evosplit import LabelCounts, coverage
 from evosplit.constraints import Constraints, resolve_constraints
 from evosplit.coverage import fewest_empty
-from evosplit.ratios import Subsets
+from evosplit.problem import build_problem
+from evosplit.ratios import Subsets, resolve_subsets
 
 
 @settings(max_examples=40)
@@ -61,3 +62,19 @@ def test_what_is_left_out_only_lowers_the_bound(monkeypatch):
     assert bounds[0] == int(np.maximum(0, 3 - counts.sample_totals).sum())
     assert bounds == sorted(bounds)
     assert bounds[0] < bounds[-1] <= whole
+
+
+def test_what_each_label_needs():
+    """Every subset is to get as many samples of a label as asked for, or as there are for all; none without `cover`."""
+    counts = LabelCounts(np.tri(12, 12, dtype=int)[:, [0, 2, 4, 8, 11]])  # 12, 10, 8, 4 and 1 samples
+    subsets = resolve_subsets((6, 3, 3), 12)
+    constraints = resolve_constraints(counts, subsets, min_per_label=3)
+    assert sorted(build_problem(counts, subsets, constraints=constraints).needs.tolist()) == [1, 1, 2, 3, 3]
+    assert build_problem(counts, subsets).needs.tolist() == [1] * 5
+    for least in range(1, 9):
+        constraints = resolve_constraints(counts, subsets, min_per_label=least)
+        needs = build_problem(counts, subsets, constraints=constraints).needs.tolist()
+        assert sorted(needs) == sorted(naive.needs_of(counts.matrix.toarray(), subsets.sizes, least))
+    without = build_problem(counts, subsets, constraints=constraints, cover=False)
+    assert without.needs.tolist() == [0] * 5
+    assert not without.cover

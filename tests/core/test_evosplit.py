@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from evosplit import EvoSplitWarning, LabelCounts, kfold, measure, problem, split
+from evosplit import EvoSplitWarning, LabelCounts, features, kfold, measure, split
 from evosplit._kernels import exchange
 from evosplit.constraints import resolve_constraints
 from evosplit.methods import exhaustive
@@ -376,7 +376,7 @@ THRESHOLDS = {
     "totals are counted in narrow blocks": (landscape, "COUNTED_COLUMNS", 0, 256),
     "totals are counted in small sets": (landscape, "COUNTED_CELLS", 0, 10**9),
     "equal units are fixed": (landscape, "MOVABLE_LIMIT", 0, 10**9),
-    "occurrences of few labels": (problem, "NARROW", 0, 10**9),
+    "occurrences of few labels": (features, "NARROW", 0, 10**9),
     "a systematic sample": (start, "SIMILAR_SIZES", 0.0, 1.0),
     "pairs are sampled": (budget, "PAIR_ENTRIES", None, 10**9),
 }

@@ -204,3 +204,10 @@ def test_replay_refuses_other_types():
         EvoSplitError, match=r"the data is not what was split: 12 ids .* differ in type only.*split anew"
     ):
         split.assign([str(i) for i in range(12)])
+
+
+def test_ids_hash_knows_types_not_order():
+    """The hash ignores the order, and tells 1 from "1"."""
+    assert ids_hash([1, 2, "a"]) == ids_hash(["a", 2, 1])
+    assert ids_hash([1]) != ids_hash(["1"])
+    assert ids_hash(["ab", "c"]) != ids_hash(["a", "bc"])

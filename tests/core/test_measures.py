@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import naive
@@ -9,10 +10,17 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from strategies import problems, sizes_for, splits
+from strategies import count_matrices, problems, sizes_for, splits
 
 from evosplit import EvoSplitError, LabelCounts, Measures, measure
-from evosplit.measures import flz_bound, odds_bound, odds_deviation, subset_tables
+from evosplit.measures import (
+    expected_deviation,
+    flz_bound,
+    odds_bound,
+    odds_deviation,
+    subset_tables,
+    triplet_distribution,
+)
 
 # Four samples, two subsets. Label 0 lies once in each subset; label 1 twice in the first, once in the second.
 HAND = np.array([[1, 2], [0, 1], [1, 0], [0, 1]])
@@ -218,3 +226,43 @@ def test_bad_assignments(assignment, ratios, message):
     """An assignment that fits neither the samples nor the subsets is refused, with the first wrong value."""
     with pytest.raises(EvoSplitError, match=message):
         measure(HAND, assignment, ratios)
+
+
+@pytest.mark.parametrize("sizes", [(960, 120, 120), (240,) * 5, (1_199, 1)])
+def test_expectation_is_the_sum_over_the_distribution(sizes):
+    """For rare and for frequent labels nothing that matters is lost where the tails are cut off."""
+    totals = [0, 1, 2, 17, 400, 600, 1_150, sum(sizes)]
+    expected = [naive.expected_odds(total, sizes) for total in totals]
+    assert expected_deviation(totals, sizes).tolist() == pytest.approx(expected, rel=1e-13)
+
+
+def test_expectation_when_nothing_is_free():
+    """Locked samples are not dealt out: with all of them locked, the expectation is what they give."""
+    counts, places = np.array([[1, 0], [1, 1], [0, 1], [1, 0]]), [0, 1, 0, 1]
+    table = np.array(naive.subset_tables(counts, places, 2)[1])
+    expected = expected_deviation(table.sum(axis=1), [2, 2], held=table, held_sizes=[2, 2])
+    assert expected.tolist() == odds_deviation(table, np.array([2, 2])).mean(axis=1).tolist()
+
+
+def naive_triplets(counts, assignment, k):
+    """Measure the distribution of label triplets by looping over them."""
+    found = {}
+    for row, j in zip(counts, assignment, strict=True):
+        for triplet in itertools.combinations(np.flatnonzero(row).tolist(), 3):
+            found.setdefault(triplet, [0] * k)[j] += 1
+    table = np.array(list(found.values())).reshape(-1, k)
+    return odds_deviation(table, table.sum(axis=0)).mean() if table.size else 0.0
+
+
+@given(counts=count_matrices(max_labels=6))
+def test_triplets_match_the_loop(counts):
+    """The measure over triplets is that of looping over them."""
+    assignment = np.arange(len(counts)) % 2
+    expected = naive_triplets(counts, assignment, max(assignment) + 1)
+    assert triplet_distribution(counts, assignment) == pytest.approx(expected)
+
+
+def test_triplets_of_another_assignment():
+    """An assignment that does not fit the counts is refused."""
+    with pytest.raises(EvoSplitError, match="pass one subset number"):
+        triplet_distribution([[1, 1, 1]], [0, 1])

@@ -1,4 +1,4 @@
-"""The paper's multi-objective algorithm on pymoo, the many-objective variant, and label triplets."""
+"""The paper's multi-objective algorithm on pymoo and the many-objective variant."""
 
 from __future__ import annotations
 
@@ -6,21 +6,17 @@ import itertools
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
-from hypothesis import given, settings
 from pymoo.algorithms.moo import nsga2 as pymoo_nsga2
 from pymoo.core.population import Population
 from pymoo.operators.survival.rank_and_crowding import RankAndCrowding
-from strategies import count_matrices
 
 from evosplit import EvoSplitError, LabelCounts, kfold, split
-from evosplit.measures import odds_deviation
+from evosplit.measures import triplet_distribution
 from evosplit.methods import nsga2
 from evosplit.methods.nsga2 import NSGA2
 from evosplit.methods.operators import Genetics
 from evosplit.problem import build_problem
 from evosplit.ratios import resolve_subsets
-from evosplit.triplets import triplet_distribution, triplet_features
 
 PAPERS = ("instances", "pairs")
 TINY = np.array([[1, 0, 0], [1, 1, 0], [2, 0, 1], [1, 1, 1], [0, 1, 0], [1, 0, 3], [0, 0, 1], [1, 1, 0]])
@@ -37,16 +33,6 @@ def labels(m=120, q=6, seed=0):
 def dominated(point, others):
     """Tell whether some other point is as good in everything and better in something."""
     return any((other <= point).all() and (other < point).any() for other in others)
-
-
-def naive_triplets(counts, assignment, k):
-    """Measure the distribution of label triplets by looping over them."""
-    found = {}
-    for row, j in zip(counts, assignment, strict=True):
-        for triplet in itertools.combinations(np.flatnonzero(row).tolist(), 3):
-            found.setdefault(triplet, [0] * k)[j] += 1
-    table = np.array(list(found.values())).reshape(-1, k)
-    return odds_deviation(table, table.sum(axis=0)).mean() if table.size else 0.0
 
 
 def algorithm_and_population(counts, method, objectives=PAPERS):
@@ -219,33 +205,6 @@ def test_reference_directions_fit_the_population(n_objectives, population):
     directions = nsga2._directions(n_objectives, population)
     assert len(directions) <= max(population, n_objectives)
     assert directions.sum(axis=1) == pytest.approx(1)
-
-
-@settings(max_examples=40)
-@given(counts=count_matrices(max_labels=6))
-def test_triplets_are_those_that_occur(counts):
-    """A row carries exactly the triplets of its labels; the measure over them is that of the loop."""
-    features = triplet_features(sp.csr_array(counts)).toarray()
-    rows = [list(itertools.combinations(np.flatnonzero(row).tolist(), 3)) for row in counts]
-    distinct = sorted(set(itertools.chain(*rows)))
-    assert features.tolist() == [[int(triplet in row) for triplet in distinct] for row in rows]
-    assignment = np.arange(len(counts)) % 2
-    assert triplet_distribution(counts, assignment) == pytest.approx(
-        naive_triplets(counts, assignment, max(assignment) + 1)
-    )
-
-
-def test_too_many_triplets(monkeypatch):
-    """Triplets that would not fit in memory are refused before they are enumerated."""
-    monkeypatch.setattr("evosplit.triplets.MAX_TRIPLET_ENTRIES", 3)
-    with pytest.raises(EvoSplitError, match="4 label triplets, more than 3 fit"):
-        triplet_features(sp.csr_array(np.ones((1, 4), dtype=int)))
-
-
-def test_bad_assignment():
-    """An assignment that does not fit the counts is refused."""
-    with pytest.raises(EvoSplitError, match="pass one subset number"):
-        triplet_distribution([[1, 1, 1]], [0, 1])
 
 
 def test_bad_parameters():

@@ -13,7 +13,6 @@ from strategies import problems
 
 from evosplit import LabelCounts
 from evosplit.constraints import resolve_constraints
-from evosplit.methods import iterative
 from evosplit.problem import build_problem
 from evosplit.ratios import Subsets
 from evosplit.rng import Stream
@@ -84,10 +83,3 @@ def test_draws_reach_every_split():
     stream = Stream(3)
     found = {tuple(made.draw(stream).tolist()) for _ in range(60)}
     assert found == {split for split in itertools.product((0, 1), repeat=4) if sum(split) == 2 and split[0] == 1}
-
-
-@pytest.mark.parametrize(("n_labels", "candidates"), [(3, 512), (100, 39), (300, 16)])
-def test_repairs_compare_fewer_units_that_carry_much(n_labels, candidates):
-    """The columns that a repair looks at before a move are bounded, but for a few units that it always compares."""
-    made = built(np.ones((6, n_labels), dtype=int), (3, 3), objectives=("samples", "pairs"))
-    assert iterative._n_candidates(made) == candidates

@@ -9,7 +9,6 @@ import pytest
 
 import evosplit
 from evosplit import EvoSplitError, LabelCounts, ParetoFront, Split
-from evosplit.result import ids_hash, pick_from
 
 COUNTS = LabelCounts(
     [[1, 0], [0, 2], [1, 1], [0, 0], [1, 0], [0, 1]],
@@ -21,13 +20,6 @@ COUNTS = LabelCounts(
 def made(**options):
     """Split the small data set."""
     return evosplit.split(COUNTS, {"train": 0.5, "val": 0.5}, **{"method": "sois", "seed": 3, **options})
-
-
-def front(objectives, names=("samples", "pairs"), reference=(1.0, 1.0)):
-    """Make a front of these scores, the i-th point assigning i to every sample."""
-    scores = np.array(objectives, dtype=float)
-    assignments = np.repeat(np.arange(len(scores))[:, None], 3, axis=1)
-    return ParetoFront(scores, names, assignments, np.array(reference))
 
 
 def test_subsets_and_folds():
@@ -61,60 +53,6 @@ def test_assignment_cannot_be_changed():
     """The assignment is read-only: a split does not change once it is made."""
     with pytest.raises(ValueError, match="read-only"):
         made().assignment[0] = 1
-
-
-@pytest.mark.parametrize(
-    ("rule", "index"),
-    [("balanced", 1), ("origin", 2), ("ld", 0), ("lpd", 2), (0, 0), (-1, 2), (np.int64(1), 1)],
-)
-def test_pick_rules(rule, index):
-    """Each rule picks its point: balanced measures each objective in units of a random split's, origin does not."""
-    points = front([[0.01, 0.9], [0.02, 0.3], [0.2, 0.05]], reference=(0.1, 1.0))
-    assert pick_from(points, rule) == index
-
-
-def test_balance_weighs_labels_more():
-    """Labels, by samples and instances together, count one and a half times as much as pairs, strata as these."""
-    assert pick_from(front([[0.2, 0.5], [0.4, 0.21]]), "balanced") == 0
-    assert pick_from(front([[0.2, 0.5], [0.4, 0.19]]), "balanced") == 1
-    three = ("samples", "instances", "pairs")
-    assert pick_from(front([[0.2, 0.6, 0.5], [0.4, 0.5, 0.35]], three, (1, 1, 1)), "balanced") == 1
-    strata = ("samples", "pairs", "strata")
-    assert pick_from(front([[0.2, 0.5, 0.3], [0.2, 0.2, 0.5]], strata, (1, 1, 1)), "balanced") == 1
-
-
-def test_best_in_labels_is_the_least_product():
-    """Of two label objectives neither is given up for a little of the other."""
-    assert pick_from(front([[0.1, 0.4], [0.25, 0.2]], ("samples", "instances")), "ld") == 0
-
-
-def test_pick_ties_take_the_better_rest():
-    """Of points equal in labels the one better in pairs is picked."""
-    points = front([[0.1, 0.2, 0.9], [0.1, 0.2, 0.4]], ("samples", "instances", "pairs"), (1, 1, 1))
-    assert pick_from(points, "ld") == 1
-
-
-@pytest.mark.parametrize("rule", ["balanced", "origin", "ld", "lpd"])
-def test_pick_where_an_objective_has_no_range(rule):
-    """An objective that is met perfectly, by all points or by random splits, does not divide by zero."""
-    with np.errstate(all="raise"):
-        assert pick_from(front([[0.0, 0.3], [0.0, 0.2]], reference=(0.0, 0.0)), rule) == 1
-
-
-@pytest.mark.parametrize(
-    ("rule", "message"),
-    [
-        ("best", "pick='best' is no rule; choose one of 'balanced', 'origin', 'ld', 'lpd' or an index"),
-        (3, r"pick=3 is too far: the front has 2 points; give 0 ... 1"),
-        (-3, "pick=-3 is too far: the front has 2 points"),
-        (True, "pick=True is no rule; choose one of"),
-        ("lpd", r"pick='lpd' needs the objective 'pairs', but the objectives are 'samples', 'instances'"),
-    ],
-)
-def test_bad_picks(rule, message):
-    """A rule that does not exist or does not apply is refused."""
-    with pytest.raises(EvoSplitError, match=message):
-        pick_from(front([[0, 1], [1, 0]], ("samples", "instances")), rule)
 
 
 def test_pick_gives_another_split():
@@ -293,10 +231,3 @@ def test_replay_on_other_data(ids, message):
     """Ids that differ from those split are refused: how many, and which first."""
     with pytest.raises(EvoSplitError, match=message):
         made().assign(ids)
-
-
-def test_ids_hash_knows_types_not_order():
-    """The hash ignores the order, and tells 1 from "1"."""
-    assert ids_hash([1, 2, "a"]) == ids_hash(["a", 2, 1])
-    assert ids_hash([1]) != ids_hash(["1"])
-    assert ids_hash(["ab", "c"]) != ids_hash(["a", "bc"])

@@ -100,18 +100,6 @@ def test_no_label_at_all():
     assert "nan" not in str(made.report())
 
 
-def test_as_published_keeps_the_sizes_of_the_papers():
-    """The published algorithm may miss the sizes; the split says by how much, and still is a partition."""
-    rng = np.random.default_rng(0)
-    counts = (rng.random((402, 12)) < 0.3).astype(int)
-    made = kfold(counts, 5, method=IterativeStratification(order=1, as_published=True))
-    assert made.measures.ed > 0
-    assert sum(made.sizes) == 402
-    assert made.target_sizes == (81, 81, 80, 80, 80)
-    assert f"whose sizes are off by {made.measures.ed:g} on average" in str(made.report())
-    assert kfold(counts, 5, method=IterativeStratification(order=1)).measures.ed == 0
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -145,12 +133,6 @@ def test_bad_folds():
     """More folds than samples are refused."""
     with pytest.raises(EvoSplitError, match="9 folds for 8 samples"):
         kfold(COUNTS, 9)
-
-
-def test_bad_order():
-    """Iterative stratification knows orders 1 and 2."""
-    with pytest.raises(EvoSplitError, match=r"order is 3; choose 1 \(labels\) or 2"):
-        IterativeStratification(order=3)
 
 
 def test_errors_are_value_errors():

@@ -8,11 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from evosplit.constraints import FREE
+from evosplit.front import non_dominated
 from evosplit.group_packing import excess, packings
 from evosplit.measures import ordered_sum
 from evosplit.methods.base import Solution
 from evosplit.problem import SplitProblem
-from evosplit.result import non_dominated
 
 __all__ = ["every_split"]
 

@@ -14,7 +14,8 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from evosplit.errors import EvoSplitError
-from evosplit.problem import Block, SplitProblem
+from evosplit.features import Block
+from evosplit.problem import SplitProblem
 
 __all__ = ["Genetics", "check_settings", "share_done"]
 

@@ -12,10 +12,10 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from evosplit.constraints import FREE
+from evosplit.front import non_dominated
 from evosplit.group_packing import mend_sizes
 from evosplit.measures import ordered_sum
 from evosplit.problem import SplitProblem
-from evosplit.result import non_dominated
 from evosplit.rng import Stream
 
 __all__ = ["Candidate", "Landscape", "Score"]

@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 from strategies import conditions_for, count_matrices, sizes_for
 
 from evosplit import EvoSplitError, EvoSplitWarning, LabelCounts, Split, kfold, measure, split
-from evosplit.constraints import resolve_constraints, sizes_around_locks
+from evosplit.constraints import sizes_around_locks
+from evosplit.front import non_dominated
 from evosplit.methods import exhaustive
 from evosplit.methods.evosplit import landscape
 from evosplit.methods.iterative import IterativeStratification
 from evosplit.problem import build_problem
 from evosplit.ratios import resolve_subsets
-from evosplit.result import non_dominated
 
 NAMES = ("train", "val", "test")
 RATIOS = {"train": 0.7, "val": 0.2, "test": 0.1}
@@ -522,15 +522,6 @@ def test_strata_without_labels():
     assert np.abs(table - np.outer([30, 20, 10], [0.5, 1 / 3, 1 / 6])).max() < 1
 
 
-@pytest.mark.parametrize("method", ["sois", "is"])
-def test_iterative_stratification_knows_strata(method):
-    """Strata count as labels for the baselines."""
-    column = [str(i % 5) for i in range(100)]
-    made = make(long_tailed(m=100), (60, 40), method=method, strata={"site": column})
-    table = pd.crosstab(pd.Series(column), made.assignment).to_numpy()
-    assert np.abs(table - [12, 8]).max() <= 2
-
-
 def test_chosen_objectives_keep_the_strata():
     """Strata are an objective whatever the others are; naming them gives the order."""
     column = {"site": [str(i % 3) for i in range(120)]}
@@ -600,22 +591,6 @@ def test_a_minimum_that_does_not_fit_costs_no_label_its_place():
     for least in (8, 19, 1000):
         made = make(counts, {"train": 0.8, "val": 0.1, "test": 0.1}, min_per_label=least, effort="fast")
         assert np.array(naive.subset_tables(counts, made.assignment.tolist(), 3)[1]).min() >= 1
-
-
-def test_what_each_label_needs():
-    """Every subset is to get as many samples of a label as asked for, or as there are for all; none without `cover`."""
-    counts = LabelCounts(np.tri(12, 12, dtype=int)[:, [0, 2, 4, 8, 11]])  # 12, 10, 8, 4 and 1 samples
-    subsets = resolve_subsets((6, 3, 3), 12)
-    constraints = resolve_constraints(counts, subsets, min_per_label=3)
-    assert sorted(build_problem(counts, subsets, constraints=constraints).needs.tolist()) == [1, 1, 2, 3, 3]
-    assert build_problem(counts, subsets).needs.tolist() == [1] * 5
-    for least in range(1, 9):
-        constraints = resolve_constraints(counts, subsets, min_per_label=least)
-        needs = build_problem(counts, subsets, constraints=constraints).needs.tolist()
-        assert sorted(needs) == sorted(naive.needs_of(counts.matrix.toarray(), subsets.sizes, least))
-    without = build_problem(counts, subsets, constraints=constraints, cover=False)
-    assert without.needs.tolist() == [0] * 5
-    assert not without.cover
 
 
 # --- what is said

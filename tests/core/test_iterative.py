@@ -1,0 +1,60 @@
+"""Iterative stratification over labels and over label pairs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from evosplit import EvoSplitError, LabelCounts, kfold, split
+from evosplit.methods import iterative
+from evosplit.methods.iterative import IterativeStratification
+from evosplit.problem import build_problem
+from evosplit.ratios import Subsets
+
+
+def test_as_published_keeps_the_sizes_of_the_papers():
+    """The published algorithm may miss the sizes; the split says by how much, and still is a partition."""
+    rng = np.random.default_rng(0)
+    counts = (rng.random((402, 12)) < 0.3).astype(int)
+    made = kfold(counts, 5, method=IterativeStratification(order=1, as_published=True))
+    assert made.measures.ed > 0
+    assert sum(made.sizes) == 402
+    assert made.target_sizes == (81, 81, 80, 80, 80)
+    assert f"whose sizes are off by {made.measures.ed:g} on average" in str(made.report())
+    assert kfold(counts, 5, method=IterativeStratification(order=1)).measures.ed == 0
+
+
+def test_bad_order():
+    """Iterative stratification knows orders 1 and 2."""
+    with pytest.raises(EvoSplitError, match=r"order is 3; choose 1 \(labels\) or 2"):
+        IterativeStratification(order=3)
+
+
+@pytest.mark.parametrize(("n_labels", "candidates"), [(3, 512), (100, 39), (300, 16)])
+def test_repairs_compare_fewer_units_that_carry_much(n_labels, candidates):
+    """The columns that a repair looks at before a move are bounded, but for a few units that it always compares."""
+    counts = LabelCounts(np.ones((6, n_labels), dtype=int))
+    made = build_problem(counts, Subsets(("a", "b"), (3, 3)), objectives=("samples", "pairs"))
+    assert iterative._n_candidates(made) == candidates
+
+
+@pytest.mark.parametrize("method", ["sois", "is"])
+def test_iterative_stratification_knows_strata(method):
+    """Strata count as labels for the baselines."""
+    column = [str(i % 5) for i in range(100)]
+    counts = np.random.default_rng(0).random((100, 6)) < 0.6 / np.arange(1, 7)
+    made = split(counts, (60, 40), method=method, strata={"site": column})
+    table = pd.crosstab(pd.Series(column), made.assignment).to_numpy()
+    assert np.abs(table - [12, 8]).max() <= 2
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_rarest_first(seed):
+    """The rarest label is dealt out before all others: every subset has its share, whatever comes with it."""
+    rng = np.random.default_rng(seed)
+    counts = (rng.random((200, 8)) < 0.5).astype(int)
+    counts[:, 0] = 0
+    counts[rng.permutation(200)[:10], 0] = 1
+    made = kfold(counts, 5, method=IterativeStratification(1, as_published=True))
+    assert made.tables.samples[0].tolist() == [2] * 5
