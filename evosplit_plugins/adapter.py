@@ -33,6 +33,7 @@ __all__ = [
     "Outcome",
     "WriteOptions",
     "apply_with",
+    "recorded_reading",
     "replay",
     "run",
     "split_with",
@@ -167,8 +168,25 @@ class Adapter(ABC):
             raise EvoSplitError(f"an audit compares subsets, but {source.called} is not divided into several")
         return source
 
-    def plan(self, source: Source, subsets: Subsets, output: Path | None, options: Any) -> Any:
-        """Refuse before the search what could not be written after it; what it returns is handed to `write`."""
+    def plan(
+        self, source: Source, subsets: Subsets, output: Path | None, options: Any, *, inputs: Sequence[Path] = ()
+    ) -> Any:
+        """Refuse before the search what could not be written after it.
+
+        Parameters
+        ----------
+        source, output, options
+            As for `write`.
+        subsets
+            The names and sizes that are asked for, and whether they are folds.
+        inputs
+            Further files that were read, such as lists of locked samples, and are never written over.
+
+        Returns
+        -------
+        object
+            Whatever `write` wants to be handed.
+        """
         return None
 
     @abstractmethod
@@ -217,7 +235,9 @@ def split_with(
     check_locked_names(request, request.names(adapter.default_names))
     source = adapter.read(paths, reading, on_progress=phases("reading"))
     target = None if output is None else Path(output)
-    plan = adapter.plan(source, request.subsets(len(source), adapter.default_names), target, writing)
+    locks = [Path(each) for each in request.locks.values() if isinstance(each, (str, os.PathLike))]
+    inputs = [path for path in locks if path.is_file()]
+    plan = adapter.plan(source, request.subsets(len(source), adapter.default_names), target, writing, inputs=inputs)
     split = run(source, request, adapter=adapter, on_progress=phases("searching"))
     outcome = adapter.write(source, split, target, writing, plan=plan, on_progress=phases("writing"))
     phases.finish()
@@ -230,20 +250,24 @@ def apply_with(
     split: Split | str | os.PathLike[str],
     *,
     output: str | os.PathLike[str] | None = None,
-    reading: Any = None,
+    reading: Mapping[str, Any] | None = None,
     writing: Any = None,
     on_progress: OnProgress | None = None,
 ) -> Outcome:
-    """Read, replay a saved split and write."""
+    """Read, replay a saved split and write.
+
+    The reading options that the split was made with hold again, except for those that `reading` gives.
+    """
     phases = Phases(on_progress, reading=5, writing=5)
     made = split if isinstance(split, Split) else Split.load(split)
     writing = writing or adapter.writing()
-    options = recorded_reading(adapter, made) if reading is None else reading
+    options = recorded_reading(adapter, made, **(reading or {}))
     source = adapter.read(paths, options, need_labels=False, on_progress=phases("reading"))
     made = replay(made, source)
     subsets = Subsets(made.names, made.sizes, made.is_kfold)
     target = None if output is None else Path(output)
-    plan = adapter.plan(source, subsets, target, writing)
+    inputs = [] if isinstance(split, Split) else [Path(split)]
+    plan = adapter.plan(source, subsets, target, writing, inputs=inputs)
     outcome = adapter.write(source, made, target, writing, plan=plan, on_progress=phases("writing"))
     phases.finish()
     return outcome
