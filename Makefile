@@ -24,7 +24,7 @@ python_of = for found in python$(1) $$HOME/.pyenv/versions/$(1).*/bin/python; do
 	if $$found -c "" 2>/dev/null; then echo $$found; break; fi; done
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 DEMO := demo
-DEMO_SOURCES := $(wildcard evosplit_plugins/demo.py evosplit_plugins/_demo_*.py)
+DEMO_SOURCES := $(wildcard evosplit_plugins/demo/*.py)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:

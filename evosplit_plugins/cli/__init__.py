@@ -23,9 +23,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         interrupted.
     """
     try:
-        from evosplit_plugins.cli import command
+        from evosplit_plugins.cli import parser
 
-        return command.main(argv)
+        return parser.run(argv)
     except KeyboardInterrupt:
         print("evosplit: interrupted", file=sys.stderr)
         return 130

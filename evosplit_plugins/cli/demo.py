@@ -5,12 +5,14 @@ from __future__ import annotations
 import argparse
 from dataclasses import asdict
 
-from evosplit_plugins.cli.common import add_output_directory, add_output_flags, progress, tell
+from evosplit_plugins.cli.commands import Commands, add_output_directory, add_output_flags
+from evosplit_plugins.cli.render import tell
+from evosplit_plugins.cli.terminal import progress
 
 __all__ = ["register"]
 
 
-def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def register(commands: Commands[argparse.ArgumentParser]) -> None:
     """Add the `demo` command."""
     parser = commands.add_parser(
         "demo",

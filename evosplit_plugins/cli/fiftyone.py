@@ -1,4 +1,4 @@
-"""`evosplit fiftyone`: split FiftyOne datasets, take a split back, replay a saved one, link the plugin."""
+"""What only FiftyOne has beside the commands of every adapter: take a split back, link the plugin, show the demo."""
 
 from __future__ import annotations
 
@@ -10,88 +10,17 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from evosplit import EvoSplitError
-from evosplit.ratios import DEFAULT_NAMES
-from evosplit_plugins.cli.audit import add_audit
-from evosplit_plugins.cli.common import (
-    add_group_flags,
-    add_output_flags,
-    add_split_flags,
-    add_stratify_flag,
-    listed,
-    progress,
-    ratios_from,
-    show_report,
-    split_options,
-    tell,
-)
-from evosplit_plugins.staging import Plan
+from evosplit_plugins.cli.commands import Commands, add_output_flags
+from evosplit_plugins.cli.render import show_report, tell
+from evosplit_plugins.cli.terminal import progress
 
-__all__ = ["load_samples", "register"]
+__all__ = ["add_commands"]
 
 DEMO_NAME = "evosplit-demo"
 
 
-def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the `fiftyone` commands."""
-    group = commands.add_parser(
-        "fiftyone",
-        help="split FiftyOne datasets",
-        description="Split FiftyOne datasets: labels in, sample tags out.",
-    )
-    verbs = group.add_subparsers(title="commands", metavar="COMMAND", required=True)
-
-    split = verbs.add_parser(
-        "split",
-        help="tag the samples of a dataset with their subsets",
-        description="Split a dataset and tag its samples; an earlier split is replaced, other tags stay.",
-    )
-    _add_dataset(split)
-    split.add_argument(
-        "-l",
-        "--label-field",
-        action="append",
-        metavar="FIELD",
-        help="a field whose labels are spread, frames.FIELD for frame labels; repeat it for several "
-        "(default: the most likely one)",
-    )
-    _add_field(split)
-    split.add_argument(
-        "--keep",
-        action="store_true",
-        help="leave samples that are in a subset where they are; the ratios refer to the whole",
-    )
-    add_group_flags(split, "FIELD[,FIELD...]", "this field (filepath: the folder)", copies=True)
-    split.add_argument(
-        "--near-duplicates",
-        metavar="KEY",
-        help="near duplicates never cross subsets either: a similarity run of FiftyOne Brain, or a field with the id "
-        "of each sample's original",
-    )
-    split.add_argument(
-        "--duplicate-threshold",
-        type=float,
-        metavar="X",
-        help="the distance up to which samples of that run are near duplicates (default 0.2)",
-    )
-    add_stratify_flag(split, "FIELD", "these fields, categories, numbers or labels (area: class x box size)")
-    split.add_argument("--manifest", type=Path, metavar="PATH", help="also write the split to a split.json")
-    add_split_flags(split)
-    split.set_defaults(run=_split)
-
-    add_audit(verbs, "fiftyone")
-
-    replay = verbs.add_parser(
-        "apply",
-        help="replay a saved split",
-        description="Tag the samples as a split.json says: by sample id, else by file path or file name.",
-    )
-    replay.add_argument("manifest", type=Path, metavar="SPLIT", help="the split.json of an earlier split")
-    _add_dataset(replay)
-    _add_field(replay)
-    add_output_flags(replay)
-    replay.set_defaults(run=_apply)
-
+def add_commands(verbs: Commands[argparse.ArgumentParser]) -> None:
+    """Add `undo`, `install` and `demo`."""
     undo = verbs.add_parser(
         "undo",
         help="restore the tags as they were before the latest split",
@@ -124,65 +53,27 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     demo.set_defaults(run=_demo)
 
 
-def _add_dataset(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("dataset", metavar="DATASET", help="the name of the dataset")
-    parser.add_argument("--view", metavar="NAME", help="a saved view instead of the whole dataset")
+def _api() -> Any:
+    """Load the adapter's functions, and keep FiftyOne's own progress bars off: ours are shown."""
+    os.environ.setdefault("FIFTYONE_SHOW_PROGRESS_BARS", "false")
+    import evosplit_plugins.fiftyone_plugin.api
 
-
-def _add_field(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--field", metavar="NAME", help="write into this field instead of tags")
-    parser.add_argument(
-        "--overwrite", action="store_true", help="with --field: replace values there that EvoSplit did not write"
-    )
-
-
-def _split(args: argparse.Namespace) -> int:
-    ratios = ratios_from(args, DEFAULT_NAMES)
-    samples = load_samples(args.dataset, args.view)
-    reports, manifests = ([] if path is None else [path] for path in (args.report, args.manifest))
-    if reports or manifests:
-        Plan(None, reports=reports, manifests=manifests).check()
-    with progress(args) as on_progress:
-        split = _door().evosplit_fiftyone(
-            samples,
-            ratios,
-            folds=args.folds,
-            label_field=args.label_field,
-            field=args.field,
-            keep=args.keep,
-            overwrite=args.overwrite,
-            group_field=listed([args.group_by or ""]),
-            near_duplicates=args.near_duplicates,
-            duplicate_threshold=args.duplicate_threshold,
-            strata_fields=listed(args.stratify_by),
-            group_copies=args.group_copies,
-            on_progress=on_progress,
-            **split_options(args),
-        )
-    if args.manifest is not None:
-        _door().save_manifest(samples, args.manifest)
-    show_report(args, split, {"dataset": args.dataset, "written as": args.field or "tags"})
-    return 0
-
-
-def _apply(args: argparse.Namespace) -> int:
-    samples = load_samples(args.dataset, args.view)
-    split = _door().apply_manifest(samples, args.manifest, field=args.field, overwrite=args.overwrite)
-    sizes = dict(zip(split.names, split.sizes, strict=True))
-    tell(args, {"dataset": args.dataset, "sizes": sizes}, {name: f"{size} samples" for name, size in sizes.items()})
-    return 0
+    return evosplit_plugins.fiftyone_plugin.api
 
 
 def _undo(args: argparse.Namespace) -> int:
-    run = _door().undo_split(load_samples(args.dataset))
+    api = _api()
+    from evosplit_plugins.fiftyone_plugin.reading import load_samples
+
+    run = api.undo_split(load_samples(args.dataset))
     said = {"undone": f"{run.key}, {len(run.samples)} samples are as they were"}
     tell(args, {"dataset": args.dataset, "undone": run.key, "samples": len(run.samples)}, said)
     return 0
 
 
 def _install(args: argparse.Namespace) -> int:
-    _door()
-    from evosplit_plugins.fiftyone_plugin.install import install
+    _api()
+    from evosplit_plugins.fiftyone_plugin.app.install import install
 
     home = install(args.plugins_dir, overwrite=args.overwrite)
     tell(args, {"plugin": str(home)})
@@ -193,11 +84,11 @@ def _demo(args: argparse.Namespace) -> int:
     # The link lies beside the pictures, so that the demo leaves FiftyOne's own plugins directory alone.
     plugins = args.output.resolve() / "plugins"
     os.environ["FIFTYONE_PLUGINS_DIR"] = str(plugins)
-    door = _door()
+    api = _api()
     import fiftyone as fo
 
     from evosplit_plugins.demo import draw_demo
-    from evosplit_plugins.fiftyone_plugin.install import install
+    from evosplit_plugins.fiftyone_plugin.app.install import install
 
     with progress(args) as on_progress:
         demo = draw_demo(args.output, n_images=args.images, overwrite=True, on_progress=on_progress)
@@ -219,7 +110,7 @@ def _demo(args: argparse.Namespace) -> int:
             dataset.set_values(field, [records[name][field] for name in names])
         install(plugins, overwrite=True)
         ratios = {"train": 0.8, "val": 0.1, "test": 0.1}
-        split = door.evosplit_fiftyone(dataset, ratios, label_field="ground_truth", on_progress=on_progress)
+        split = api.evosplit_fiftyone(dataset, ratios, label_field="ground_truth", on_progress=on_progress)
     show_report(args, split, {"dataset": DEMO_NAME})
     if args.app:
         port = {} if args.port is None else {"port": args.port}
@@ -228,28 +119,3 @@ def _demo(args: argparse.Namespace) -> int:
         with suppress(KeyboardInterrupt):
             session.wait(-1)
     return 0
-
-
-def load_samples(name: str, view: str | None = None) -> Any:
-    """Load a dataset, or a saved view of it; what does not exist is named with what does."""
-    _door()
-    import fiftyone as fo
-
-    if not fo.dataset_exists(name):
-        known = ", ".join(fo.list_datasets()) or "none"
-        raise EvoSplitError(f"there is no dataset {name!r}; the datasets here: {known}")
-    dataset = fo.load_dataset(name)
-    if view is None:
-        return dataset
-    if not dataset.has_saved_view(view):
-        known = ", ".join(dataset.list_saved_views()) or "none"
-        raise EvoSplitError(f"dataset {name!r} has no saved view {view!r}; its views: {known}")
-    return dataset.load_saved_view(view)
-
-
-def _door() -> Any:
-    """Load the door, and keep FiftyOne's own progress bars off: ours are shown."""
-    os.environ.setdefault("FIFTYONE_SHOW_PROGRESS_BARS", "false")
-    import evosplit_plugins.fiftyone_plugin.door
-
-    return evosplit_plugins.fiftyone_plugin.door

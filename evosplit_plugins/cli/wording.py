@@ -5,30 +5,19 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Collection, Mapping
+from functools import cache
 from typing import Any
 
 from evosplit import EvoSplitError
+from evosplit_plugins.options import options_of
+from evosplit_plugins.registry import adapter_names, get_adapter
+from evosplit_plugins.request import Request
 
 __all__ = ["PYTHON_ONLY", "flag_of", "in_flags"]
 
-# Where the flag is not the parameter with hyphens.
-_FLAGS = {
-    "group_column": "--group-by",
-    "group_field": "--group-by",
-    "groups": "--group-by",
-    "kind": "--as",
-    "label_weights": "--label-weight",
-    "locked": "--lock",
-    "n_images": "--images",
-    "n_jobs": "--jobs",
-    "names": "--tag",
-    "strata": "--stratify-by",
-    "strata_fields": "--stratify-by",
-    "stratify_columns": "--stratify-by",
-}
-PYTHON_ONLY = frozenset(
-    {"brain_key", "counts", "labels", "metric", "objectives", "random_state", "test_size", "train_size"}
-)
+# Parameters of the engine and of single functions that a command names otherwise.
+_FLAGS = {"groups": "--group-by", "strata": "--stratify-by", "kind": "--as", "n_images": "--images", "names": "--tag"}
+PYTHON_ONLY = frozenset({"brain_key", "counts", "labels", "metric", "random_state", "test_size", "train_size"})
 _VALUE = (
     r"(?:'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|\{[^{}]*\}|\[[^\[\]]*\]|\([^()]*\)|-?[\w.]+(?:/[\w.]+)*|)"  # or nothing
 )
@@ -39,12 +28,20 @@ def flag_of(parameter: str) -> str | None:
 
     Examples
     --------
-    >>> flag_of("group_by"), flag_of("n_jobs"), flag_of("objectives")
+    >>> flag_of("group_by"), flag_of("n_jobs"), flag_of("random_state")
     ('--group-by', '--jobs', None)
     """
     if parameter in PYTHON_ONLY:
         return None
-    return _FLAGS.get(parameter, f"--{parameter.replace('_', '-')}")
+    return {**_FLAGS, **_declared()}.get(parameter, f"--{parameter.replace('_', '-')}")
+
+
+@cache
+def _declared() -> dict[str, str]:
+    """Map the options that are described once to their flags."""
+    adapters = [get_adapter(name) for name in adapter_names()]
+    holders = [Request, *(holder for each in adapters for holder in (each.reading, each.writing))]
+    return {each.name: each.flag for holder in holders for each in options_of(holder)}
 
 
 def in_flags(error: BaseException, known: Collection[str]) -> str:
@@ -61,7 +58,7 @@ def in_flags(error: BaseException, known: Collection[str]) -> str:
     --------
     >>> in_flags(EvoSplitError("min_per_label=3 and cover=False exclude each other"), ["--min-per-label", "--no-cover"])
     '--min-per-label 3 and --no-cover exclude each other'
-    >>> in_flags(EvoSplitError("name the subset: lock={'test': 'old.json'}"), ["--lock"])
+    >>> in_flags(EvoSplitError("name the subset: locked={'test': 'old.json'}"), ["--lock"])
     'name the subset: --lock test=old.json'
     """
     message = str(error)

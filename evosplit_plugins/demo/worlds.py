@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from evosplit_plugins import _demo_things as things
-from evosplit_plugins._demo_things import Colour, Part, Point, Rng
+from evosplit_plugins.demo import things
+from evosplit_plugins.demo.things import Colour, Part, Point, Rng
 
 if TYPE_CHECKING:
     from PIL import Image, ImageDraw

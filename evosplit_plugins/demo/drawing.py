@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from evosplit import EvoSplitError, MissingExtraError
-from evosplit_plugins import _demo_things as things
-from evosplit_plugins._demo_things import Part, Point, Rng
-from evosplit_plugins._demo_worlds import HABITS, HEIGHT, SKY, WIDTH, WORLDS, Canvas, Guest
+from evosplit_plugins.demo import things
+from evosplit_plugins.demo.things import Part, Point, Rng
+from evosplit_plugins.demo.worlds import HABITS, HEIGHT, SKY, WIDTH, WORLDS, Canvas, Guest
 from evosplit_plugins.staging import Plan
 
 if TYPE_CHECKING:

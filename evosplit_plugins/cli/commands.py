@@ -1,0 +1,234 @@
+"""The commands of an adapter, `split`, `apply` and `audit`, made from what it says of itself."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from evosplit import EvoSplitError
+from evosplit.wording import Nouns
+from evosplit_plugins.adapter import Adapter, Outcome, apply_with, split_with
+from evosplit_plugins.cli.options import add_options, add_request_flags, request_from, shared_options, values_from
+from evosplit_plugins.cli.render import show_audit, show_report, tell
+from evosplit_plugins.cli.terminal import printing, progress
+from evosplit_plugins.options import options_of
+from evosplit_plugins.registry import get_adapter
+from evosplit_plugins.staging import Plan
+
+__all__ = ["Commands", "add_adapter", "add_output_directory", "add_output_flags"]
+
+Commands = argparse._SubParsersAction  # what argparse calls a group of commands, without a public name
+
+_AUDIT_EPILOG = (
+    "exit code: 0 if all is well, 1 for a leak or more than --fail-over, 2 for bad input, 130 when interrupted"
+)
+
+
+def add_adapter(commands: Commands[argparse.ArgumentParser], adapter: Adapter) -> Commands[argparse.ArgumentParser]:
+    """Add the commands of an adapter; returns where further ones can be added."""
+    group = commands.add_parser(
+        adapter.name,
+        help=f"{' and '.join(_verbs_in_words(adapter))} {adapter.summary}",
+        description=f"{' and '.join(_verbs_in_words(adapter)).capitalize()} {adapter.summary}.",
+    )
+    verbs = group.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    if "split" in adapter.verbs:
+        _add_split(verbs, adapter)
+    if "apply" in adapter.verbs:
+        _add_apply(verbs, adapter)
+    if "audit" in adapter.verbs:
+        _add_audit(verbs, adapter)
+    return verbs
+
+
+def _verbs_in_words(adapter: Adapter) -> list[str]:
+    return [verb for verb in ("split", "audit") if verb in adapter.verbs]
+
+
+def _add_split(verbs: Commands[argparse.ArgumentParser], adapter: Adapter) -> None:
+    parser = verbs.add_parser(
+        "split",
+        help="make new subsets or folds",
+        description=f"Split {adapter.summary} into subsets of exact size that are as alike as possible.",
+    )
+    _add_location(parser, adapter)
+    add_request_flags(parser, adapter)
+    add_options(parser.add_argument_group("reading"), options_of(adapter.reading), adapter)
+    _add_writing(parser, adapter)
+    add_output_flags(parser)
+    parser.set_defaults(run=_split, adapter=adapter.name)
+
+
+def _add_apply(verbs: Commands[argparse.ArgumentParser], adapter: Adapter) -> None:
+    parser = verbs.add_parser(
+        "apply",
+        help="replay a saved split",
+        description=f"Divide {adapter.summary} as a split.json says, whichever adapter wrote it: {adapter.samples} are "
+        "found by id, else by file name or path.",
+    )
+    parser.add_argument("manifest", type=Path, metavar="SPLIT", help="the split.json of an earlier split")
+    _add_location(parser, adapter)
+    add_options(parser.add_argument_group("reading"), options_of(adapter.reading), adapter)
+    _add_writing(parser, adapter)
+    add_output_flags(parser)
+    parser.set_defaults(run=_apply, adapter=adapter.name)
+
+
+def _add_audit(verbs: Commands[argparse.ArgumentParser], adapter: Adapter) -> None:
+    parser = verbs.add_parser(
+        "audit",
+        help="judge splits that exist, find leaks, compare with EvoSplit",
+        description="Judge subsets that exist, whoever made them: how even they are beside random ones and what is "
+        "possible, where it hurts, what leaks from one into another, and what EvoSplit would give at the same sizes.",
+        epilog=_AUDIT_EPILOG,
+    )
+    _add_location(parser, adapter)
+    judging = parser.add_argument_group("judging")
+    judging.add_argument(
+        "--fail-over",
+        type=float,
+        metavar="X",
+        help="exit with 1 if LD, LD' or LPD is more than X times that of random splits",
+    )
+    judging.add_argument("--allow-leaks", action="store_true", help="report leaks, but do not exit with 1 for them")
+    judging.add_argument(
+        "--same-bytes", action="store_true", help="also look for files of the same content in different subsets"
+    )
+    add_options(judging, shared_options("group_by", "group_regex"), adapter)
+    compare = parser.add_argument_group("the split to compare with")
+    compare.add_argument("--no-compare", dest="compare", action="store_false", help="do not search for a better split")
+    add_options(compare, shared_options(*_SEARCH), adapter)
+    add_options(parser.add_argument_group("reading"), options_of(adapter.reading), adapter)
+    parser.add_argument("--report", type=Path, metavar="PATH", help="also write the report as an HTML page")
+    add_output_flags(parser)
+    parser.set_defaults(run=_audit, adapter=adapter.name)
+
+
+_SEARCH = ("seed", "effort", "time_limit", "n_jobs")
+
+
+def _add_location(parser: argparse.ArgumentParser, adapter: Adapter) -> None:
+    where = adapter.location
+    parser.add_argument("paths", nargs="+" if where.several else 1, metavar=where.metavar, help=where.help)
+
+
+def _add_writing(parser: argparse.ArgumentParser, adapter: Adapter) -> None:
+    group = parser.add_argument_group("writing")
+    if adapter.needs_output:
+        add_output_directory(group)
+    add_options(group, options_of(adapter.writing), adapter)
+
+
+def add_output_directory(parser: argparse._ActionsContainer) -> None:
+    """Add `-o`, the directory that a command writes into."""
+    parser.add_argument("-o", "--output", type=Path, required=True, metavar="DIR", help="the directory to write into")
+
+
+def add_output_flags(parser: argparse._ActionsContainer) -> None:
+    """Add `--quiet`, `--json` and `--debug`, which every command knows."""
+    parser.add_argument("--quiet", action="store_true", help="no progress bar and no report")
+    parser.add_argument("--json", action="store_true", help="print the report as JSON")
+    parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
+
+
+def _options(args: argparse.Namespace, holder: type) -> Any:
+    return holder(**values_from(args, options_of(holder)))
+
+
+def _split(args: argparse.Namespace) -> int:
+    adapter = get_adapter(args.adapter)
+    request = request_from(args)
+    with progress(args) as on_progress:
+        outcome = split_with(
+            adapter,
+            args.paths,
+            request,
+            output=getattr(args, "output", None),
+            reading=_options(args, adapter.reading),
+            writing=_options(args, adapter.writing),
+            on_progress=on_progress,
+        )
+    _show(args, adapter, outcome)
+    return 0
+
+
+def _apply(args: argparse.Namespace) -> int:
+    adapter = get_adapter(args.adapter)
+    with progress(args) as on_progress:
+        outcome = apply_with(
+            adapter,
+            args.paths,
+            args.manifest,
+            output=getattr(args, "output", None),
+            reading=values_from(args, options_of(adapter.reading)),
+            writing=_options(args, adapter.writing),
+            on_progress=on_progress,
+        )
+    _show(args, adapter, outcome)
+    return 0
+
+
+def _show(args: argparse.Namespace, adapter: Adapter, outcome: Outcome) -> None:
+    """Print the report, and what was written; without label counts, the sizes."""
+    dry_run = bool(getattr(args, "dry_run", False))
+    files = [str(path) for path in outcome.files]
+    if args.json:
+        done = {**outcome.facts, "files": files, "dry_run": dry_run, "input_notes": list(outcome.notes)}
+    else:
+        done = {**outcome.facts, **({("would write" if dry_run else "wrote"): files} if files else {})}
+        page = getattr(args, "report", None)
+        done |= {"report": str(page)} if dry_run and page is not None else {}
+    split = outcome.split
+    if split.counts is not None:
+        show_report(args, split, done, nouns=_nouns(adapter))
+        return
+    sizes = dict(zip(split.names, split.sizes, strict=True))
+    tell(args, {"sizes": sizes, **done}, {**{name: f"{n} {adapter.samples}" for name, n in sizes.items()}, **done})
+
+
+def _nouns(adapter: Adapter) -> Nouns:
+    return Nouns(adapter.sample, adapter.samples, adapter.label, adapter.labels)
+
+
+def _audit(args: argparse.Namespace) -> int:
+    from evosplit_plugins.audit import audit
+
+    adapter = get_adapter(args.adapter)
+    if args.fail_over is not None and not args.fail_over > 0:
+        raise EvoSplitError(
+            f"--fail-over {args.fail_over:g} is no limit; give a positive number, such as 2", parameter=()
+        )
+    page = _page(args.report, args.paths)
+    if page is not None:
+        page.check()
+    reading = _options(args, adapter.reading)
+    with progress(args) as on_progress:
+        source = adapter.read_subsets(args.paths, reading, on_progress=lambda done, m: on_progress(0.2 * done, m))
+        judged = audit(
+            source,
+            same_bytes=args.same_bytes,
+            compare=args.compare,
+            on_progress=lambda done, message: on_progress(0.2 + 0.8 * done, message),
+            **values_from(args, shared_options("group_by", "group_regex", *_SEARCH)),
+        )
+    failures = judged.failures(args.fail_over, allow_leaks=args.allow_leaks)
+    if page is not None:
+        with page.stage() as stage:
+            judged.report.save_html(stage.path(args.report))
+            stage.commit()
+    with printing():
+        if args.json:
+            print(json.dumps({**judged.to_dict(), "passed": not failures, "failures": failures}, indent=2))
+        elif not args.quiet:
+            show_audit(judged, failures, judged=args.fail_over is not None)
+    return 1 if failures else 0
+
+
+def _page(path: Path | None, paths: Sequence[str]) -> Plan | None:
+    """Plan the page of `--report`, which never replaces an input."""
+    if path is None:
+        return None
+    return Plan(None, reports=[path], inputs=[Path(each) for each in paths if Path(each).is_file()])

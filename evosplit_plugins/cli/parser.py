@@ -1,0 +1,213 @@
+"""The parser of all commands, and what becomes of their errors."""
+
+from __future__ import annotations
+
+import argparse
+import io
+import signal
+import sys
+import threading
+import traceback
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from importlib.metadata import version
+from pathlib import Path
+from types import FrameType
+from typing import NoReturn, TextIO
+
+from evosplit import EvoSplitError
+from evosplit.report.terminal import clean
+from evosplit_plugins.adapter import Adapter, WriteOptions
+from evosplit_plugins.cli import completion, demo, fiftyone
+from evosplit_plugins.cli.commands import add_adapter, add_output_flags
+from evosplit_plugins.cli.options import add_options, add_request_flags
+from evosplit_plugins.cli.terminal import printing
+from evosplit_plugins.cli.wording import in_flags
+from evosplit_plugins.options import options_of
+from evosplit_plugins.registry import adapter_names, detect, get_adapter
+
+__all__ = ["build_parser", "known_flags", "run"]
+
+_EPILOG = """\
+examples:
+  evosplit split instances.json -o out -s train:0.8 -s val:0.2
+  evosplit hf split my_data -o my_splits --ratios 8:1:1
+  evosplit fiftyone split my-dataset --folds 5
+  evosplit audit train.json val.json --fail-over 2
+
+exit codes:
+  0    done
+  1    evosplit audit found a leak, or more than --fail-over allows
+  2    bad input; one line on stderr says what, where and what helps
+  130  interrupted; nothing is left half written
+
+Each command explains its flags: evosplit coco split --help. Colours appear on
+terminals only, and not where NO_COLOR is set."""
+_DETECTING = {
+    "split": "split files or a folder of any kind that is recognised",
+    "apply": "replay a saved split on files or a folder",
+    "audit": "judge splits that exist, find leaks, compare with EvoSplit",
+}
+_FURTHER = {"fiftyone": fiftyone.add_commands}  # commands that only one adapter has
+
+
+class _Parser(argparse.ArgumentParser):
+    """Says what is wrong in one line instead of repeating the whole usage."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: error: {clean(message)} (see {self.prog} --help)\n")
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Build the parser with the commands of every adapter."""
+    parser = _Parser(
+        prog="evosplit",
+        description="Split multi-label data sets into alike subsets of exact size.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"evosplit {version('evosplit-plugins')}")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for verb, told in _DETECTING.items():
+        _add_detecting(commands.add_parser(verb, help=told, description=_description(verb)), verb)
+    for name in adapter_names():
+        verbs = add_adapter(commands, get_adapter(name))
+        if name in _FURTHER:
+            _FURTHER[name](verbs)
+    demo.register(commands)
+    completion.register(commands, build_parser)
+    return parser
+
+
+def _description(verb: str) -> str:
+    kinds = ", ".join(f"{name} ({get_adapter(name).summary})" for name in adapter_names() if verb_of(name, verb))
+    return (
+        f"Recognises what the files are and runs the command of that adapter, with all of its flags: {kinds}. "
+        f"See, for example, evosplit coco {verb} --help."
+    )
+
+
+def verb_of(name: str, verb: str) -> bool:
+    """Tell whether an adapter has a command."""
+    return verb in get_adapter(name).verbs
+
+
+def _add_detecting(parser: argparse.ArgumentParser, verb: str) -> None:
+    """Add what all adapters share; `_resolved` replaces the command before it is parsed with the adapter's own."""
+    if verb == "apply":
+        parser.add_argument("manifest", metavar="SPLIT", help="the split.json of an earlier split")
+    parser.add_argument("paths", nargs="*", metavar="PATH", help="files, or a folder")
+    names = [name for name in adapter_names() if verb_of(name, verb)]
+    parser.add_argument("--as", dest="kind", choices=names, help="which adapter, where the files do not tell")
+    if verb == "split":
+        add_request_flags(parser, Adapter)
+    if verb != "audit":
+        parser.add_argument("-o", "--output", metavar="DIR", help="the directory to write into")
+        add_options(parser, options_of(WriteOptions))
+    add_output_flags(parser)
+
+
+def _resolved(argv: Sequence[str]) -> list[str]:
+    """Replace `split PATH ...` by `coco split PATH ...`, or what the files are; all else stays as it is.
+
+    Examples
+    --------
+    >>> _resolved(["audit", "a.csv", "--no-compare"]), _resolved(["audit", "x", "--as", "hf"])
+    (['csv', 'audit', 'a.csv', '--no-compare'], ['hf', 'audit', 'x'])
+    """
+    if not argv or argv[0] not in _DETECTING or {"-h", "--help"} & set(argv):
+        return list(argv)
+    verb, *rest = argv
+    for position, word in enumerate(rest):
+        name = word.removeprefix("--as=") if word.startswith("--as=") else None
+        if word == "--as" and position + 1 < len(rest):
+            return [rest[position + 1], verb, *rest[:position], *rest[position + 2 :]]
+        if name is not None:
+            return [name, verb, *rest[:position], *rest[position + 1 :]]
+    sketch = _Parser(prog=f"evosplit {verb}", add_help=False)
+    _add_detecting(sketch, verb)
+    found, _ = sketch.parse_known_args([word for word in rest if word != "--"])
+    # Values of flags that only one adapter knows are among them; files are there, those mostly are not.
+    words = [word for word in (*found.paths, *_after_unknown(sketch, rest)) if word]
+    paths = [word for word in words if Path(word).exists()] or words[:1]
+    if not paths:
+        raise EvoSplitError(f"nothing to {verb} is named; give files or a folder: evosplit {verb} PATH ...")
+    if not Path(paths[0]).exists() and Path(paths[0]).suffix.lower() not in (".csv", ".tsv"):
+        raise EvoSplitError(
+            f"there is no file or directory {paths[0]!r}; for a FiftyOne dataset of that name: evosplit fiftyone "
+            f"{verb} {paths[0]} ..., for a data set of the Hugging Face hub: evosplit hf {verb} {paths[0]} ..."
+        )
+    return [detect([path for path in paths if Path(path).exists()] or paths), verb, *rest]
+
+
+def _after_unknown(sketch: argparse.ArgumentParser, words: Sequence[str]) -> list[str]:
+    """List the words that the parser left over and that are no flags."""
+    _, unknown = sketch.parse_known_args([word for word in words if word != "--"])
+    return [word for word in unknown if not word.startswith("-")]
+
+
+def run(argv: Sequence[str] | None = None) -> int:
+    """Run one command, as `evosplit_plugins.cli.main` explains; an interrupt is left to that."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a name that the terminal cannot show must not end the command
+    given = list(sys.argv[1:] if argv is None else argv)
+    parser = build_parser()
+    debug = "--debug" in given
+    with warnings.catch_warnings(), _terminable():
+        warnings.showwarning = _show_warning
+        try:
+            args = parser.parse_args(_resolved(given))
+            code = None
+            with printing():
+                code = args.run(args)
+            return int(code or 0)
+        except (EvoSplitError, OSError, ImportError) as error:
+            if debug:
+                traceback.print_exc()
+            print(f"evosplit: error: {_one_line(in_flags(error, known_flags(parser)))}", file=sys.stderr)
+            return 2
+
+
+@contextmanager
+def _terminable() -> Iterator[None]:
+    """Let a request to terminate clean up as an interrupt does."""
+
+    def stop(signum: int, frame: FrameType | None) -> NoReturn:
+        raise SystemExit(128 + signum)
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def known_flags(parser: argparse.ArgumentParser) -> set[str]:
+    """Collect the flags of all commands."""
+    flags: set[str] = set()
+    for action in parser._actions:  # argparse has no public way to look into its commands
+        flags.update(action.option_strings)
+        if isinstance(action, argparse._SubParsersAction):
+            for command in action.choices.values():
+                flags |= known_flags(command)
+    return flags
+
+
+def _one_line(message: object) -> str:
+    return clean(" ".join(str(message).split()))
+
+
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    print(f"evosplit: note: {_one_line(message)}", file=sys.stderr)

@@ -1,0 +1,102 @@
+"""What adapters that write into a directory share: the subsets, the manifest and the page are written as one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from evosplit import Split
+from evosplit.wording import Nouns
+from evosplit_plugins.adapter import WriteOptions
+from evosplit_plugins.staging import Plan, Staging
+
+__all__ = ["MANIFEST", "Output"]
+
+MANIFEST = PurePosixPath("split.json")
+
+
+@dataclass(frozen=True)
+class Output:
+    """A directory that is going to hold the subsets, with `split.json` beside them.
+
+    Attributes
+    ----------
+    root
+        The directory.
+    writer
+        The adapter; it replaces its own earlier outputs, never those of another.
+    options
+        Whether to overwrite, to write a page, or to write nothing.
+    inputs, input_folders
+        The files that were read, and the folders that are read from: never written to. A manifest among them that
+        lies in the directory is kept as it is.
+    """
+
+    root: Path
+    writer: str
+    options: WriteOptions
+    inputs: Sequence[Path] = ()
+    input_folders: Sequence[Path] = ()
+
+    @property
+    def page(self) -> Path | None:
+        """Where the report goes."""
+        return None if self.options.report is None else Path(self.options.report)
+
+    @property
+    def keeps_manifest(self) -> bool:
+        """Whether the manifest is there already, because it is the one that is replayed."""
+        own = self.root / MANIFEST
+        return own.exists() and any(path.exists() and path.samefile(own) for path in self.inputs)
+
+    def plan(self, files: Sequence[PurePosixPath], inputs: Sequence[Path] = ()) -> Plan:
+        """List all that will be written, given the files of the subsets; `inputs` are further files that are read."""
+        return Plan(
+            self.root,
+            writer=self.writer,
+            files=[*files, *([] if self.keeps_manifest else [MANIFEST])],
+            reports=[] if self.page is None else [self.page],
+            inputs=[*self.inputs, *inputs],
+            input_folders=self.input_folders,
+            keep=[MANIFEST] if self.keeps_manifest else [],
+            overwrite=self.options.overwrite,
+        )
+
+    def write(
+        self, plan: Plan, split: Split, make: Callable[[Staging], None], *, nouns: Nouns | None = None
+    ) -> tuple[Path, ...]:
+        """Write everything, or nothing.
+
+        Parameters
+        ----------
+        plan
+            What `plan` returned.
+        split
+            The split, for manifest and page.
+        make
+            Makes the files of the subsets in a staging.
+        nouns
+            What the page calls samples and labels.
+
+        Returns
+        -------
+        tuple of Path
+            The manifest and the page, as far as they are written; with `dry_run` the page alone.
+        """
+        page = [] if self.page is None else [self.page]
+        if self.options.dry_run:
+            plan.check()
+            plan = Plan(None, reports=page, inputs=plan.inputs)
+            if not page:
+                return ()
+        with plan.stage() as staging:
+            if not self.options.dry_run:
+                make(staging)
+                if not self.keeps_manifest:
+                    split.save(staging.path(MANIFEST))
+            for path in page:
+                split.report(nouns).save_html(staging.path(path))
+            staging.commit()
+        manifest = [] if self.options.dry_run or self.keeps_manifest else [self.root / MANIFEST]
+        return (*manifest, *page)
