@@ -2,7 +2,7 @@
 
 A *random split* is what the method "random" gives: samples dealt out with equal chances into subsets of exactly the
 same sizes; locked samples stay where they are, and groups stay whole. What LD and LPD are on average is known exactly,
-unless there are groups (see `evosplit.measures.expected_deviation`); what else is said of random splits are means of draws.
+unless there are groups (see `evosplit.measures.expected_deviation`); the rest are means of draws.
 """
 
 from __future__ import annotations

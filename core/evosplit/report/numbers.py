@@ -445,8 +445,8 @@ def _subset_rows(split: Split, counts: LabelCounts, tables: SubsetTables) -> tup
         dtype=np.int64,
     )
     parts = ShareTable(("", "", ""), split.names, np.array(split.sizes, dtype=np.int64), held).parts
-    asked = max(sum(split.target_sizes), 1)
-    sizes = [Part(part.count, part.share, target / asked) for part, target in zip(parts[0], split.target_sizes, strict=True)]
+    asked = [target / max(sum(split.target_sizes), 1) for target in split.target_sizes]
+    sizes = [Part(part.count, part.share, target) for part, target in zip(parts[0], asked, strict=True)]
     return tuple(map(SubsetRow, split.names, split.target_sizes, sizes, *parts[1:]))
 
 

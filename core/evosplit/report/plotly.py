@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evosplit.errors import EvoSplitError, MissingExtraError
-from evosplit.report.sentences import objective_titles
-from evosplit.report.tables import number, percent
+from evosplit.report.tables import number, objective_titles, percent
 from evosplit.report.terminal import clean
 
 if TYPE_CHECKING:
@@ -19,9 +18,9 @@ if TYPE_CHECKING:
 
     from plotly.graph_objects import Figure
 
+    from evosplit.front import ParetoFront
     from evosplit.report.numbers import SplitReport
     from evosplit.report.shares import Part, ShareTable
-    from evosplit.front import ParetoFront
 
 __all__ = ["as_figure", "escape", "front_figure", "label_figure", "pair_figure"]
 
@@ -106,7 +105,8 @@ def _share_figure(table: ShareTable, unit: str, random: Sequence[float] = ()) ->
                 "y": rows,
                 "marker": {"color": GREY, "opacity": 0.25},
                 "hovertext": [
-                    f"{escape(table.names[i])}<br>off by {percent(random[i])} in random splits, on average" for i in rows
+                    f"{escape(name)}<br>off by {percent(off)} in random splits, on average"
+                    for name, off in zip(table.names, random, strict=True)
                 ],
                 "hoverinfo": "text",
             }

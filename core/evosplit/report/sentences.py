@@ -11,13 +11,13 @@ from evosplit.report.tables import number, percent
 from evosplit.wording import counted, listed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from evosplit.report.effects import ConstraintEffects
     from evosplit.report.numbers import SplitReport
     from evosplit.wording import Nouns
 
-__all__ = ["Highlight", "highlights_of", "objective_titles", "summary_of"]
+__all__ = ["Highlight", "highlights_of", "summary_of"]
 
 _COMMON = 10  # samples per subset, on average, from which a label or category is judged in percent
 _ALIKE = 1.05  # times closer or further up to which two splits are called as close
@@ -70,27 +70,9 @@ def highlights_of(report: SplitReport) -> Iterator[Highlight]:
     yield Highlight(f"A {nouns.label} is missing", f"{report.n_missing:,}", meaning, "good" if proved else "")
 
 
-def objective_titles(names: Iterable[str]) -> tuple[str, ...]:
-    """Say what objectives measure; pairs beside instances alone take the form that goes with LD'.
-
-    Examples
-    --------
-    >>> objective_titles(["samples", "pairs"]), objective_titles(["instances", "pairs"])[1]
-    (('LD: samples per label', 'LPD: label pairs'), "LPD': label pairs")
-    """
-    names = tuple(names)
-    titles = {
-        "samples": "LD: samples per label",
-        "instances": "LD': instances per label",
-        "pairs": "LPD': label pairs" if "instances" in names and "samples" not in names else "LPD: label pairs",
-        "triplets": "label triplets",
-        "strata": "strata",
-    }
-    return tuple(titles.get(name, name) for name in names)
-
-
 def _sizes(report: SplitReport) -> str:
-    subsets = f"{counted(sum(report.sizes), report.nouns.sample, report.nouns.samples)} in {len(report.subsets)} subsets"
+    samples = counted(sum(report.sizes), report.nouns.sample, report.nouns.samples)
+    subsets = f"{samples} in {len(report.subsets)} subsets"
     if report.sizes == report.target_sizes:
         return f"{subsets} of exactly the sizes asked for."
     least = ", the least that groups and locks allow" if report.measures.ed <= report.best_ed else ""
@@ -117,7 +99,7 @@ def _labels(report: SplitReport) -> Iterator[str]:
         worst = max(common, key=lambda row: row.deviation)
         yield f"Every {nouns.label}{which} is within {percent(worst.deviation)} of its share (furthest: {worst.label})."
     exact, total = sum(1 for row in report.occurring if not row.misplaced), len(report.occurring)
-    which = f"all {exact:,}" if exact == total else f"{exact:,} of {total:,}"
+    which = "all" if exact == total else f"{exact:,} of {total:,}"
     least = 1 if report.effects is None else report.effects.min_per_label
     yield (
         f"Taken one by one, {which} {nouns.labels} are as close to their shares as whole {nouns.samples}, and at least "

@@ -9,17 +9,19 @@ from evosplit.report.shares import ShareTable, misplaced
 from evosplit.report.terminal import columns as columns_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from evosplit.report.numbers import LabelRow, SplitReport
 
 __all__ = [
     "Column",
     "Table",
+    "front_table",
     "label_table",
     "measure_table",
     "missing_table",
     "number",
+    "objective_titles",
     "overview",
     "pair_table",
     "percent",
@@ -267,16 +269,50 @@ def measure_table(report: SplitReport, *, beside: tuple[str, SplitReport] | None
     elif report.baselines.stratified:
         columns.append((Column("SOIS", "measure", extra=True), [row.by_pairs for row in rows]))
         columns.append((Column("IS", "measure", extra=True), [row.by_labels for row in rows]))
+    spreads = [row.random_spread / row.random if row.random_spread else None for row in rows]
     columns += [
         (Column("random", "measure"), [row.random for row in rows]),
-        (Column("±", "percent", extra=True), [row.random_spread / row.random if row.random_spread else None for row in rows]),
+        (Column("±", "percent", extra=True), spreads),
         (Column("bound", "measure"), [row.bound for row in rows]),
     ]
     return _from_columns("Measures, smaller is better", columns)
 
 
+def front_table(report: SplitReport) -> Table:
+    """List the trade-offs that were found; no rows where there is no choice."""
+    front = report.front
+    if front is None or len(front) == 1 or len(front.objective_names) == 1:
+        return Table("Trade-offs", (Column("trade-off", "name"),), ())
+    columns = (Column(title, "measure") for title in objective_titles(front.objective_names))
+    rows = tuple(
+        (f"{i} (in use)" if i == report.chosen else str(i), *values)
+        for i, values in enumerate(front.objectives.tolist())
+    )
+    return Table("Trade-offs", (Column("trade-off", "name"), *columns), rows)
+
+
+def objective_titles(names: Iterable[str]) -> tuple[str, ...]:
+    """Say what objectives measure; pairs beside instances alone take the form that goes with LD'.
+
+    Examples
+    --------
+    >>> objective_titles(["samples", "pairs"]), objective_titles(["instances", "pairs"])[1]
+    (('LD: samples per label', 'LPD: label pairs'), "LPD': label pairs")
+    """
+    names = tuple(names)
+    titles = {
+        "samples": "LD: samples per label",
+        "instances": "LD': instances per label",
+        "pairs": "LPD': label pairs" if "instances" in names and "samples" not in names else "LPD: label pairs",
+        "triplets": "label triplets",
+        "strata": "strata",
+    }
+    return tuple(titles.get(name, name) for name in names)
+
+
 def _from_columns(title: str, columns: Sequence[tuple[Column, Sequence[Any]]]) -> Table:
-    return Table(title, tuple(column for column, _ in columns), tuple(zip(*(cells for _, cells in columns), strict=True)))
+    rows = zip(*(cells for _, cells in columns), strict=True)
+    return Table(title, tuple(column for column, _ in columns), tuple(rows))
 
 
 def _share_columns(what: str, unit: str, subsets: Sequence[str]) -> tuple[Column, ...]:

@@ -37,6 +37,6 @@ def table_lines(table: Table, width: int) -> list[str]:
     head = tuple(column.heading for column in table.columns)
     lines = [clip(table.title, width)]
     for cells in (head, *table.texts()):
-        fields = [pad(clip(cell, w), w, right=at not in named) for at, (cell, w) in enumerate(zip(cells, widths, strict=True))]
-        lines.append("  ".join(fields).rstrip())
+        fields = enumerate(zip(cells, widths, strict=True))
+        lines.append("  ".join(pad(clip(cell, w), w, right=at not in named) for at, (cell, w) in fields).rstrip())
     return lines

@@ -13,6 +13,7 @@ import html
 import json
 import re
 from collections.abc import Iterable
+from dataclasses import asdict
 from functools import cache
 from importlib.resources import files
 from string import Template
@@ -20,10 +21,11 @@ from typing import TYPE_CHECKING, Any
 
 from evosplit._version import __version__
 from evosplit.methods import METHODS
-from evosplit.report.sentences import highlights_of, objective_titles
+from evosplit.report.sentences import highlights_of
 from evosplit.report.tables import (
     Column,
     Table,
+    front_table,
     label_table,
     measure_table,
     pair_table,
@@ -72,53 +74,52 @@ def _asset(name: str) -> str:
 
 
 def _page(report: SplitReport) -> str:
-    nouns, front, script = report.nouns, report.front, _asset("page.js")
-    traded = front is not None and len(front) > 1 and len(front.objective_names) > 1
-    strata = strata_table(report)
-    has_labels = bool(report.occurring)
+    nouns, settings, script = report.nouns, report.settings, _asset("page.js")
+    trade_offs, strata = front_table(report), strata_table(report)
+    stratified, labelled = bool(report.baselines.stratified), bool(report.occurring)
     grouped = report.effects is not None and report.effects.groups is not None
     shown = {
-        "labels": has_labels,
-        "no_labels": not has_labels,
+        "labels": labelled,
+        "no_labels": not labelled,
         "repeats": report.has_repeats,
         "pairs": bool(report.pairs),
         "strata": len(strata) > 0,
-        "front": traded,
-        "one_best": front is not None and not traded,
-        "colours": traded and front is not None and len(front.objective_names) > 2,
-        "stratified": bool(report.baselines.stratified),
-        "grouped": grouped and has_labels,
-        "too_large": has_labels and not grouped and not report.baselines.stratified,
-        "recipe": "method" in report.settings and report.settings.get("seed") is not None,
-        "no_recipe": "method" in report.settings and report.settings.get("seed") is None,
+        "front": len(trade_offs) > 0,
+        "one_best": report.front is not None and not len(trade_offs),
+        "colours": len(trade_offs.columns) > 3,
+        "stratified": stratified,
+        "grouped": labelled and not stratified and grouped,
+        "too_large": labelled and not stratified and not grouped,
+        "recipe": "method" in settings and settings.get("seed") is not None,
+        "no_recipe": "method" in settings and settings.get("seed") is None,
     }
-    # In JSON, every < can be written as an escape, so nothing in it ends the element.
-    data = json.dumps(_data(report, strata, traded), separators=(",", ":")).replace("<", "\\u003c")
+    tiles = (
+        f'<div class="tile {each.mood}"><dt>{_e(each.title)}</dt><dd><div class="big">{_e(each.value)}</div>'
+        f'<div class="small">{_e(each.meaning)}</div></dd></div>'
+        for each in highlights_of(report)
+    )
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     values = {
-        "policy": "default-src 'none'; style-src 'unsafe-inline'; "
-        f"script-src 'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'",
+        "policy": f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'",
         "style": _asset("page.css"),
         "script": script,
-        "data": data,
+        # In JSON, every < can be written as an escape, so nothing in it ends the element.
+        "data": json.dumps(_data(report, strata, trade_offs), separators=(",", ":")).replace("<", "\\u003c"),
         "version": _e(__version__),
         "facts": _e(_facts(report)),
-        "tiles": "".join(
-            f'<div class="tile {each.mood}"><dt>{_e(each.title)}</dt><dd><div class="big">{_e(each.value)}</div>'
-            f'<div class="small">{_e(each.meaning)}</div></dd></div>'
-            for each in highlights_of(report)
-        ),
+        "tiles": "".join(tiles),
         "summary": "".join(f"<li>{_e(line)}</li>" for line in report.summary),
         "subset_table": _table(subset_table(report), "subsets"),
         "measure_table": _table(measure_table(report), "measures"),
-        "front_table": _table(_front_table(report)) if traded else "",
-        "settings": "".join(f"<dt>{_e(key)}</dt><dd>{_e(_plain(value))}</dd>" for key, value in report.settings.items()),
+        "front_table": _table(trade_offs),
+        "settings": "".join(f"<dt>{_e(key)}</dt><dd>{_e(_plain(value))}</dd>" for key, value in settings.items()),
         "recipe": _e(_recipe(report)),
-        "n_front": "0" if front is None else f"{len(front):,}",
+        "n_front": f"{len(trade_offs):,}",
         "n_pairs": f"{report.n_pairs:,}",
         "n_pairs_exact": f"{report.n_pairs_exact:,}",
         "n_pairs_shown": f"{len(report.pairs):,}",
         "draws": str(report.baselines.draws),
-        **{name: _e(getattr(nouns, name)) for name in ("sample", "samples", "label", "labels")},
+        **{name: _e(noun) for name, noun in asdict(nouns).items()},
         "Labels": _e(nouns.labels.capitalize()),
     }
     template = _asset("page.html")
@@ -179,14 +180,6 @@ def _bar(part: Part) -> float:
     return 50 * min(part.excess + 1, 2) if part.target else 0.0
 
 
-def _front_table(report: SplitReport) -> Table:
-    front = report.front
-    assert front is not None
-    columns = (Column("trade-off", "name"), *(Column(title, "measure") for title in objective_titles(front.objective_names)))
-    numbers = (f"{i} (in use)" if i == report.chosen else str(i) for i in range(len(front)))
-    return Table("", columns, tuple((name, *values) for name, values in zip(numbers, front.objectives.tolist(), strict=True)))
-
-
 def _recipe(report: SplitReport) -> str:
     """Write the call that gives the same split again, for data that is the same."""
     settings = report.settings
@@ -208,21 +201,21 @@ def _plain(value: Any) -> str:
     return ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
 
 
-def _data(report: SplitReport, strata: Table, traded: bool) -> dict[str, Any]:
+def _data(report: SplitReport, strata: Table, trade_offs: Table) -> dict[str, Any]:
     """Collect what the script shows."""
-    nouns, front = report.nouns, report.front
-    tables = {"labels": _table_data(label_table(report), nouns.label, nouns.labels)}
-    if report.has_repeats:
-        tables["instances"] = _table_data(label_table(report, by="instances"), nouns.label, nouns.labels)
-    if report.pairs:
-        tables["pairs"] = _table_data(pair_table(report), "pair", "pairs")
-    if len(strata):
-        tables["strata"] = _table_data(strata, "category", "categories")
-    points = None
-    if traded and front is not None:
-        titles = objective_titles(front.objective_names)
-        points = {"titles": titles, "values": [_rounded(v) for v in front.objectives.tolist()], "chosen": report.chosen}
-    return {"sample": nouns.sample, "samples": nouns.samples, "label": nouns.label, "tables": tables, "front": points}
+    nouns = report.nouns
+    tables = {
+        "labels": _table_data(label_table(report), nouns.label, nouns.labels),
+        "instances": _table_data(label_table(report, by="instances"), nouns.label, nouns.labels),
+        "pairs": _table_data(pair_table(report), "pair", "pairs"),
+        "strata": _table_data(strata, "category", "categories"),
+    }
+    front = {
+        "titles": [column.heading for column in trade_offs.columns[1:]],
+        "values": [_rounded(row[1:]) for row in trade_offs.rows],
+        "chosen": report.chosen,
+    }
+    return {**asdict(nouns), "tables": tables, "front": front}
 
 
 def _table_data(table: Table, one: str, many: str) -> dict[str, Any]:
