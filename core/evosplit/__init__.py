@@ -12,7 +12,7 @@ from evosplit.describe import Description, describe
 from evosplit.errors import EvoSplitError, EvoSplitWarning, MissingExtraError
 from evosplit.front import ParetoFront
 from evosplit.measures import Measures, measure
-from evosplit.report import SplitReport
+from evosplit.report import Nouns, SplitReport
 from evosplit.result import Split
 from evosplit.splitting import kfold, split
 
@@ -23,6 +23,7 @@ __all__ = [
     "LabelCounts",
     "Measures",
     "MissingExtraError",
+    "Nouns",
     "ParetoFront",
     "Split",
     "SplitReport",

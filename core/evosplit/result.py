@@ -24,6 +24,7 @@ from evosplit.measures import Measures, SubsetTables, measures_of, subset_tables
 if TYPE_CHECKING:
     from evosplit.constraints import Constraints
     from evosplit.report import SplitReport
+    from evosplit.wording import Nouns
 
 __all__ = ["Split"]
 
@@ -147,11 +148,14 @@ class Split:
             return measured
         return replace(measured, flz_bound=self.constraints.flz_bound(self.counts, len(self.names)))
 
-    def report(self) -> SplitReport:
-        """Compare this split with random ones and with what is possible; print it, or use its `to_dict()`."""
+    def report(self, *, nouns: Nouns | None = None) -> SplitReport:
+        """Compare this split with random ones and with what is possible; print it, or use its `to_dict()`.
+
+        `nouns` says what samples and labels are called in it, such as images and classes.
+        """
         from evosplit.report import build_report
 
-        return build_report(self)
+        return build_report(self, nouns)
 
     def assign(self, ids: Iterable[Any]) -> npt.NDArray[np.int64]:
         """Replay the split: the subset number of each given id, in the given order.

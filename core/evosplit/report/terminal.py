@@ -41,9 +41,10 @@ def clip(text: str, width: int) -> str:
     return text if columns(text) <= width else _head(text, width - 3) + "..."
 
 
-def pad(text: str, width: int) -> str:
-    """Fill a text with spaces up to a width."""
-    return text + " " * (width - columns(text))
+def pad(text: str, width: int, *, right: bool = False) -> str:
+    """Fill a text with spaces up to a width, behind it or, with `right`, before it."""
+    spaces = " " * (width - columns(text))
+    return spaces + text if right else text + spaces
 
 
 def wrap(text: str, width: int) -> list[str]:

@@ -34,102 +34,87 @@ function measure(value) {
   return Math.abs(value) >= 0.001 && Math.abs(value) < 1e5 ? String(Number(value.toPrecision(3))) : value.toExponential(2);
 }
 
-// --- tables of shares: labels, pairs, strata
+// --- tables
+
+const show = { name: (text) => text, count: whole, percent, measure };
+const valueOf = (cell) => (Array.isArray(cell) ? cell[1] : cell); // of what a subset holds, its share
 
 function shareTable(holder) {
-  const source = data.tables[holder.dataset.table];
-  const views = source.views;
-  let view = 0;
-  let sorted = { key: source.sorted, down: false }; // null: in the order in which the rows come
+  let source = data.tables[holder.dataset.table];
+  let sorted = { at: holder.dataset.table === "labels" ? 1 : null, down: false }; // null: in the order in which the rows come
   let everything = false;
   let found = [];
   const search = holder.querySelector("input");
-  const status = holder.querySelector("[role=status]");
   const table = holder.querySelector("table");
-  if (data.subsets.length > 5) table.classList.add("compact");
   const head = table.createTHead();
   const body = table.createTBody();
   const more = element("button", { type: "button", class: "more" });
   holder.append(more);
+  const subsets = () => source.columns.findIndex((column) => column.kind === "part"); // the first of them
+  if (source.columns.length - subsets() > 5) table.classList.add("compact");
 
   const folded = (text) => text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
-  const words = source.names.map(folded);
-  const totals = views.map((one) => one.counts.map((row) => row.reduce((sum, n) => sum + n, 0)));
-
-  const columns = [{ key: "name", title: source.what, value: (i) => source.names[i] }];
-  columns.push({ key: "total", title: () => views[view].unit, value: (i) => totals[view][i], show: whole });
-  columns.push({ key: "off", title: "off by", value: (i) => views[view].off[i], show: percent });
-  data.subsets.forEach((name, j) => {
-    const share = (i) => views[view].counts[i][j] / Math.max(totals[view][i], 1);
-    columns.push({ key: `subset${j}`, title: name, subset: j, value: share });
-  });
-  // These two are about samples, the first view.
-  if (source.random) columns.push({ key: "random", title: "random", value: (i) => source.random[i], show: percent, extra: true });
-  if (source.move) columns.push({ key: "move", title: "to move", value: (i) => source.move[i], show: whole, extra: true });
-  const shownColumns = () => columns.filter((column) => !column.extra || view === 0);
+  const words = (row) => folded(row.filter((_, at) => source.columns[at].kind === "name").join(" "));
 
   function drawHead() {
     const row = element("tr");
-    for (const column of shownColumns()) {
-      const title = typeof column.title === "function" ? column.title() : column.title;
+    source.columns.forEach(({ heading, kind }, at) => {
       const button = element("button", { type: "button" });
-      if (column.subset !== undefined) button.append(element("span", { class: "dot", style: `--c: ${colour(column.subset)}` }));
-      button.append(element("bdi", {}, title));
+      if (kind === "part") button.append(element("span", { class: "dot", style: `--c: ${colour(at - subsets())}` }));
+      button.append(element("bdi", {}, heading));
       button.addEventListener("click", () => {
-        sorted = { key: column.key, down: sorted.key === column.key ? !sorted.down : !["name", "total"].includes(column.key) };
+        sorted = { at, down: sorted.at === at ? !sorted.down : !["name", "count"].includes(kind) };
         draw();
-        head.querySelector(`[data-key="${column.key}"] button`).focus();
+        head.querySelectorAll("button")[at].focus();
       });
-      const cell = element("th", { scope: "col", "data-key": column.key }, button);
-      if (column.extra) cell.className = "wide";
-      if (sorted.key === column.key) cell.setAttribute("aria-sort", sorted.down ? "descending" : "ascending");
+      const cell = element("th", { scope: "col" }, button);
+      if (["random", "to move"].includes(heading)) cell.className = "wide";
+      if (sorted.at === at) cell.setAttribute("aria-sort", sorted.down ? "descending" : "ascending");
       row.append(cell);
-    }
+    });
     head.replaceChildren(row);
   }
 
-  function subsetCell(i, j) {
-    const count = views[view].counts[i][j];
-    const share = count / Math.max(totals[view][i], 1);
-    const bar = element("i", { style: `width: ${Math.min(share / Math.max(data.targets[j], 1e-9), 2) * 50}%` });
+  function partCell([count, share, bar], at) {
     const shown = element("span", count ? {} : { class: "none" }, whole(count));
-    return element("td", { class: "cells", style: `--c: ${colour(j)}` },
-      shown, element("span", { class: "share" }, percent(share)), element("span", { class: "bullet", "aria-hidden": "true" }, bar));
+    return element("td", { class: "cells", style: `--c: ${colour(at - subsets())}` }, shown,
+      element("span", { class: "share" }, percent(share)),
+      element("span", { class: "bullet", "aria-hidden": "true" }, element("i", { style: `width: ${bar}%` })));
   }
 
   function drawRows() {
     const shown = everything ? found : found.slice(0, AT_FIRST);
-    const rows = new DocumentFragment();
-    for (const i of shown) {
-      const row = element("tr");
-      for (const column of shownColumns()) {
-        if (column.key === "name") row.append(element("th", { scope: "row" }, element("bdi", {}, source.names[i])));
-        else if (column.subset !== undefined) row.append(subsetCell(i, column.subset));
-        else row.append(element("td", column.extra ? { class: "wide" } : {}, column.show(column.value(i))));
-      }
-      rows.append(row);
-    }
-    body.replaceChildren(rows);
+    body.replaceChildren(...shown.map((row) => element("tr", {}, ...source.columns.map(({ heading, kind }, at) => {
+      if (at === 0) return element("th", { scope: "row" }, element("bdi", {}, row[0]));
+      if (kind === "part") return partCell(row[at], at);
+      if (kind === "name") return element("td", { class: "text" }, element("bdi", {}, row[at]));
+      return element("td", ["random", "to move"].includes(heading) ? { class: "wide" } : {}, show[kind](row[at]));
+    }))));
     more.hidden = shown.length === found.length;
     more.textContent = `Show all ${whole(found.length)}`;
-    const of = found.length === source.names.length ? "" : ` of ${whole(source.names.length)}`;
-    if (status) status.textContent = `${whole(found.length)}${of} ${found.length === 1 && !of ? source.what : source.many}`;
+    const of = found.length === source.rows.length ? "" : ` of ${whole(source.rows.length)}`;
+    const status = `${whole(found.length)}${of} ${found.length === 1 && !of ? source.one : source.many}`;
+    holder.querySelector("[role=status]").textContent = status;
   }
 
   function draw() {
-    const column = shownColumns().find((one) => one.key === sorted.key);
-    const wanted = search ? folded(search.value.trim()) : "";
-    found = source.names.map((_, i) => i).filter((i) => words[i].includes(wanted));
-    const sign = sorted.down ? -1 : 1;
-    const byName = (a, b) => sign * source.names[a].localeCompare(source.names[b], "en", { numeric: true });
-    const byValue = (a, b) => sign * (column.value(a) - column.value(b)) || a - b;
-    if (column) found.sort(column.key === "name" ? byName : byValue);
+    const wanted = folded(search.value.trim());
+    found = source.rows.filter((row) => words(row).includes(wanted));
+    const { at, down } = sorted;
+    const sign = down ? -1 : 1;
+    const byName = (a, b) => sign * a[at].localeCompare(b[at], "en", { numeric: true });
+    const byValue = (a, b) => sign * (valueOf(a[at]) - valueOf(b[at]));
+    if (at !== null) found.sort(source.columns[at].kind === "name" ? byName : byValue);
     drawHead();
     drawRows();
   }
 
-  search?.addEventListener("input", draw);
-  holder.querySelector("select")?.addEventListener("change", (event) => { view = Number(event.target.value); draw(); });
+  search.addEventListener("input", draw);
+  holder.querySelector("select")?.addEventListener("change", (event) => {
+    source = data.tables[event.target.value];
+    sorted = { at: 1, down: false };
+    draw();
+  });
   more.addEventListener("click", () => { everything = true; drawRows(); });
   draw();
 }
@@ -261,7 +246,7 @@ function dots(points, cls, size) {
 }
 
 function scatterChart(holder) {
-  const { names, totals, off, random } = data.scatter;
+  const [names, totals, off, random] = [0, 1, 2, 3].map((at) => data.tables.labels.rows.map((row) => row[at]));
   const positive = [...off, ...random].filter((value) => value > 0);
   const lowest = Math.max(least([...positive, 1]), 1e-5);
   const low = 10 ** Math.floor(Math.log10(lowest) - 0.01);
@@ -270,15 +255,15 @@ function scatterChart(holder) {
   const show = (value) => (value === low ? `≤ ${percent(value)}` : percent(value).replace(/\.0 %$/, " %"));
   const select = chart(holder, {
     height: 320,
-    label: "How far each label is off, against how frequent it is. Arrow keys step through the labels.",
-    x: { log: true, low: least(totals) * 0.9, high: most(totals) * 1.1, title: "samples with the label", show: whole },
+    label: `How far each ${data.label} is off, against how frequent it is. Arrow keys step through them.`,
+    x: { log: true, low: least(totals) * 0.9, high: most(totals) * 1.1, title: `${data.samples} with the ${data.label}`, show: whole },
     y: { log: true, low, high: most([...positive, low * 10]) * 1.2, title: "off by", show },
     points,
     layers: (x, y) => [
       dots(totals.map((total, i) => [x(total), y(random[i])]), "random", size),
       dots(points.map(([total, value]) => [x(total), y(value)]), "this", size),
     ],
-    describe: (i) => [names[i], `${whole(totals[i])} ${totals[i] === 1 ? "sample" : "samples"}`,
+    describe: (i) => [names[i], `${whole(totals[i])} ${totals[i] === 1 ? data.sample : data.samples}`,
       `off by ${percent(off[i])}, in random splits ${percent(random[i])}`],
     select: (i) => select(i),
   });

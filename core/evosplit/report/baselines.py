@@ -1,9 +1,8 @@
 """What a split is compared with: random splits and iterative stratification of the same data into the same sizes.
 
-A *random split* deals the samples out with equal chances, into subsets of exactly the same sizes; locked samples stay
-where they are, and groups stay whole, with sizes as close as the method "random" brings them. How many samples of one
-label a subset gets is then hypergeometric, so what LD and LPD are on average is known exactly, unless there are groups.
-What else is said of random splits are the means of draws.
+A *random split* is what the method "random" gives: samples dealt out with equal chances into subsets of exactly the
+same sizes; locked samples stay where they are, and groups stay whole. What LD and LPD are on average is known exactly,
+unless there are groups (see `evosplit.measures.expected_deviation`); the rest are means of draws.
 """
 
 from __future__ import annotations
@@ -16,23 +15,21 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import numpy.typing as npt
 
-from evosplit.charts import deviations
 from evosplit.constraints import FREE, Constraints, sizes_around_locks
 from evosplit.counts import LabelCounts
 from evosplit.measures import expected_deviation, measures_of, subset_tables
 from evosplit.ratios import Subsets
+from evosplit.report.shares import deviations
 from evosplit.rng import Stream
 
 if TYPE_CHECKING:
     from evosplit.result import Split
 
-__all__ = ["MOST_ENTRIES", "MOST_PAIR_ENTRIES", "Baselines", "baselines_of", "enough_draws"]
+__all__ = ["Baselines", "baselines_of", "enough_draws"]
 
 MOST_ENTRIES = 2_000_000  # labels of samples up to which iterative stratification is run: two seconds or so
 MOST_LABELS = 10_000  # labels up to which it is run over their pairs
 MOST_PAIR_ENTRIES = 1_000_000  # label pairs of distinct label sets up to which it is run over them: about one second
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,18 +43,18 @@ class Baselines:
     random_spread
         How far one random split is from that, as a standard deviation.
     random_deviation
-        How far each label is off in random splits, on average (see `evosplit.charts.deviations`).
+        How far each label is off in random splits, on average (see `evosplit.report.shares.deviations`).
     draws
         How many random splits were drawn.
     stratified
         The measures of iterative stratification over labels ("is") and over label pairs ("sois"); empty where groups
-        are to stay whole, and without those that would take too long (see `MOST_ENTRIES`, `MOST_LABELS` and
-        `MOST_PAIR_ENTRIES`).
+        are to stay whole, and without those that would take too long: up to 2 million labels of samples, and for pairs
+        up to 10,000 labels and 1 million label pairs in the distinct label sets.
     """
 
     random: dict[str, float]
     random_spread: dict[str, float]
-    random_deviation: Floats
+    random_deviation: npt.NDArray[np.float64]
     draws: int
     stratified: dict[str, dict[str, float]]
 
@@ -94,23 +91,23 @@ def baselines_of(split: Split, counts: LabelCounts) -> Baselines:
 def _baselines(split: Split, counts: LabelCounts) -> Baselines:
     targets = np.array(split.target_sizes)
     constraints = _binding(split)
+    subsets = Subsets(split.names, _sizes(split, constraints))
     lengths = np.diff(counts.label_sets.counts.indptr).astype(np.int64)
     draws = enough_draws(int((lengths * (lengths + 1) // 2).sum()) + counts.n_samples)
     measures: list[dict[str, float]] = []
     deviation = np.zeros(counts.n_labels)
-    for assignment in _random_assignments(split, counts, constraints, draws):
+    for assignment in _by_method("random", counts, subsets, constraints, draws):
         tables = subset_tables(counts, assignment, len(targets))
         measures.append(measures_of(tables, targets).to_dict())
         deviation += deviations(tables.samples, tables.sizes) / draws
     columns = {name: np.array([found[name] for found in measures], dtype=np.float64) for name in measures[0]}
     random = {name: float(values.mean()) for name, values in columns.items()}
     if constraints is None or constraints.groups is None:
-        random |= _expected(counts, _aims(split, constraints), constraints)
+        random |= _expected(counts, subsets.sizes, constraints)
     stratified = {}
-    for method in _affordable(constraints, counts):
-        made = next(_by_method(split, counts, constraints, method))
-        tables = subset_tables(counts, made, len(targets))
-        stratified[method] = measures_of(tables, targets).to_dict()
+    for method in _affordable(constraints, counts, lengths):
+        (made,) = _by_method(method, counts, subsets, constraints)
+        stratified[method] = measures_of(subset_tables(counts, made, len(targets)), targets).to_dict()
     return Baselines(
         random=random,
         random_spread={name: float(values.std(ddof=1)) for name, values in columns.items()},
@@ -118,64 +115,6 @@ def _baselines(split: Split, counts: LabelCounts) -> Baselines:
         draws=draws,
         stratified=stratified,
     )
-
-
-def _expected(counts: LabelCounts, sizes: tuple[int, ...], constraints: Constraints | None) -> dict[str, float]:
-    """Compute what LD and LPD are in random splits on average, with locks but without groups."""
-    k = len(sizes)
-    locked = _locked(counts, constraints)
-    placed = subset_tables(counts, np.where(locked == FREE, k, locked), k + 1)  # the free samples as one more subset
-    found = {}
-    for name, table in (("ld", placed.samples), ("lpd", placed.pairs)):
-        held = {} if constraints is None else {"held": table[:, :k], "held_sizes": placed.sizes[:k]}
-        terms = expected_deviation(table.sum(axis=1), sizes, **held)
-        found[name] = float(terms.mean()) if len(terms) else 0.0
-    return found
-
-
-def _locked(counts: LabelCounts, constraints: Constraints | None) -> npt.NDArray[np.int64]:
-    return np.full(counts.n_samples, FREE, dtype=np.int64) if constraints is None else constraints.locked
-
-
-def _aims(split: Split, constraints: Constraints | None) -> tuple[int, ...]:
-    """Return the sizes of the baselines' subsets: those of the split, or those that locks allow."""
-    if constraints is None:
-        return split.sizes
-    held = np.bincount(constraints.locked[constraints.locked != FREE], minlength=len(split.names))
-    return sizes_around_locks(split.target_sizes, held.tolist())
-
-
-def _random_assignments(
-    split: Split, counts: LabelCounts, constraints: Constraints | None, draws: int
-) -> Iterator[npt.NDArray[Any]]:
-    if constraints is not None and constraints.groups is not None:
-        yield from _by_method(split, counts, constraints, "random", draws)
-        return
-    stream = Stream(0)
-    locked = _locked(counts, constraints)
-    sizes = np.array(_aims(split, constraints))
-    capacities = sizes - np.bincount(locked[locked != FREE], minlength=len(sizes))
-    filled = np.repeat(np.arange(len(sizes)), capacities)
-    for _ in range(draws):
-        assignment = locked.copy()
-        assignment[locked == FREE] = stream.permutation(filled)
-        yield assignment
-
-
-def _by_method(
-    split: Split, counts: LabelCounts, constraints: Constraints | None, method: str, n: int = 1
-) -> Iterator[npt.NDArray[Any]]:
-    """Split the data by another method, once for each seed, with the same groups and locks."""
-    from evosplit.methods import Run, resolve_method
-    from evosplit.problem import build_problem
-
-    # Pairs decide nothing in a random split and in the stratification over labels, and are dear.
-    objectives = None if method == "sois" else ("samples", "instances")
-    subsets = Subsets(split.names, _aims(split, constraints))
-    problem = build_problem(counts, subsets, objectives=objectives, constraints=constraints)
-    for seed in range(n):
-        solution = resolve_method(method).solve(problem, Run(Stream.from_seed(seed)))
-        yield problem.of_samples(solution.assignments[0])
 
 
 def _binding(split: Split) -> Constraints | None:
@@ -186,10 +125,45 @@ def _binding(split: Split) -> Constraints | None:
     return Constraints(groups=asked.groups, locked=asked.locked)
 
 
-def _affordable(constraints: Constraints | None, counts: LabelCounts) -> list[str]:
+def _sizes(split: Split, constraints: Constraints | None) -> tuple[int, ...]:
+    """Return the sizes of the baselines' subsets: those of the split, or those that locks allow."""
+    if constraints is None:
+        return split.sizes
+    held = np.bincount(constraints.locked[constraints.locked != FREE], minlength=len(split.names))
+    return sizes_around_locks(split.target_sizes, held.tolist())
+
+
+def _expected(counts: LabelCounts, sizes: tuple[int, ...], constraints: Constraints | None) -> dict[str, float]:
+    """Compute what LD and LPD are in random splits on average, with locks but without groups."""
+    k = len(sizes)
+    locked = np.full(counts.n_samples, FREE) if constraints is None else constraints.locked
+    placed = subset_tables(counts, np.where(locked == FREE, k, locked), k + 1)  # the free samples as one more subset
+    found = {}
+    for name, table in (("ld", placed.samples), ("lpd", placed.pairs)):
+        held = {} if constraints is None else {"held": table[:, :k], "held_sizes": placed.sizes[:k]}
+        terms = expected_deviation(table.sum(axis=1), sizes, **held)
+        found[name] = float(terms.mean()) if len(terms) else 0.0
+    return found
+
+
+def _by_method(
+    method: str, counts: LabelCounts, subsets: Subsets, constraints: Constraints | None, n: int = 1
+) -> Iterator[npt.NDArray[Any]]:
+    """Split the data by a method, once for each of n seeds."""
+    from evosplit.methods import Run, resolve_method
+    from evosplit.problem import build_problem
+
+    # Pairs decide nothing in a random split and in the stratification over labels, and are dear.
+    objectives = None if method == "sois" else ("samples", "instances")
+    problem = build_problem(counts, subsets, objectives=objectives, constraints=constraints)
+    for seed in range(n):
+        solution = resolve_method(method).solve(problem, Run(Stream.from_seed(seed)))
+        yield problem.of_samples(solution.assignments[0])
+
+
+def _affordable(constraints: Constraints | None, counts: LabelCounts, lengths: npt.NDArray[np.int64]) -> list[str]:
     grouped = constraints is not None and constraints.groups is not None  # which iterative stratification cannot keep
     if grouped or not 0 < counts.matrix.nnz <= MOST_ENTRIES:
         return []
-    lengths = np.diff(counts.label_sets.counts.indptr).astype(np.int64)
     pair_entries = int((lengths * (lengths - 1) // 2).sum())
     return ["is"] if pair_entries > MOST_PAIR_ENTRIES or counts.n_labels > MOST_LABELS else ["sois", "is"]

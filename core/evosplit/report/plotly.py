@@ -1,0 +1,210 @@
+"""The figures of a report, as what Plotly reads: dictionaries of traces and layout.
+
+Plotly reads a little HTML in its texts, so names are escaped: a label called `<b>` is drawn as those three characters.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evosplit.errors import EvoSplitError, MissingExtraError
+from evosplit.report.tables import number, objective_titles, percent
+from evosplit.report.terminal import clean
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from plotly.graph_objects import Figure
+
+    from evosplit.front import ParetoFront
+    from evosplit.report.numbers import SplitReport
+    from evosplit.report.shares import Part, ShareTable
+
+__all__ = ["as_figure", "escape", "front_figure", "label_figure", "pair_figure"]
+
+# Readable on dark and light backgrounds, also for colour-blind readers (after Okabe and Ito).
+COLOURS = ("#4e9bd6", "#e69f00", "#26a982", "#cc79a7", "#d5673a", "#a0a03c", "#8d7ad6", "#7f8c8d")
+GREY = "#8a8f98"
+ACCENT = "#ff6d04"
+SCALE = ((0, "#4e9bd6"), (0.5, "#a9a9a9"), (1, "#e69f00"))  # from less, which is better, to more
+_ROW = 22  # pixels for a row of a chart
+_LONGEST_NAME = 26
+_FURTHEST = 1.5  # times its share by which a point may be off; those further away stand at the edge
+
+
+def as_figure(drawing: dict[str, Any]) -> Figure:
+    """Make a figure of Plotly's."""
+    try:
+        from plotly.graph_objects import Figure
+    except ImportError as error:
+        raise MissingExtraError("plots need plotly", "report") from error
+    return Figure(drawing)
+
+
+def escape(text: str) -> str:
+    """Keep Plotly from reading a text as HTML.
+
+    Examples
+    --------
+    >>> escape("<script>alert(1)</script>")
+    '&lt;script&gt;alert(1)&lt;/script&gt;'
+    """
+    return clean(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def label_figure(report: SplitReport, *, by: str = "samples", limit: int | None = None) -> dict[str, Any]:
+    """Draw the rarest labels: a row for each, a point for each subset; grey bars show random splits."""
+    rows = report.occurring[: _checked(limit)]
+    random = [row.random_deviation for row in rows] if by == "samples" else []
+    unit = report.nouns.samples if by == "samples" else by
+    return _share_figure(report.shares(rows, by=by), unit, random)
+
+
+def pair_figure(report: SplitReport, *, limit: int | None = None) -> dict[str, Any]:
+    """Draw the label pairs that are furthest from their shares in the same way."""
+    return _share_figure(report.shares(report.pairs[: _checked(limit)]), report.nouns.samples)
+
+
+def _share_figure(table: ShareTable, unit: str, random: Sequence[float] = ()) -> dict[str, Any]:
+    """Draw how far each thing is from its share in each subset, in percent of the share."""
+    rows, totals = list(range(len(table))), table.totals.tolist()
+    traces = []
+    for j, name in enumerate(table.subsets):
+        parts = [table.parts[i][j] for i in rows]
+        traces.append(
+            {
+                "type": "scatter",
+                "mode": "markers",
+                "name": escape(name),
+                "x": [100 * min(part.excess, _FURTHEST) for part in parts],
+                "y": rows,
+                "marker": {
+                    "color": COLOURS[j % len(COLOURS)],
+                    "size": 10,
+                    "symbol": [_symbol(part) for part in parts],
+                },
+                "hovertext": [
+                    f"{escape(table.names[i])} in {escape(name)}<br>{parts[i].count:,} of {totals[i]:,} {unit}: "
+                    f"{percent(parts[i].share)} (target {percent(parts[i].target)})"
+                    for i in rows
+                ],
+                "hoverinfo": "text",
+            }
+        )
+    if random:
+        widths = [100 * min(value, _FURTHEST) for value in random]
+        traces.append(
+            {
+                "type": "bar",
+                "orientation": "h",
+                "name": "random splits",
+                "base": [-min(width, 100) for width in widths],
+                "x": [width + min(width, 100) for width in widths],
+                "y": rows,
+                "marker": {"color": GREY, "opacity": 0.25},
+                "hovertext": [
+                    f"{escape(name)}<br>off by {percent(off)} in random splits, on average"
+                    for name, off in zip(table.names, random, strict=True)
+                ],
+                "hoverinfo": "text",
+            }
+        )
+    names = [name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…" for name in table.names]
+    return {
+        "data": traces,
+        "layout": {
+            "height": 120 + _ROW * len(rows),
+            "margin": {"t": 40, "r": 28, "b": 56, "l": 16},
+            "showlegend": True,
+            "hovermode": "closest",
+            "bargap": 0.3,
+            "xaxis": {
+                "title": {"text": "more or less than its share", "standoff": 12},
+                "ticksuffix": " %",
+                "zeroline": True,
+                "zerolinecolor": GREY,
+                "zerolinewidth": 2,
+                "automargin": True,
+                "fixedrange": True,
+            },
+            "yaxis": {
+                "range": [len(rows) - 0.5, -0.5],
+                "tickmode": "array",
+                "tickvals": rows,
+                "ticktext": [f"{escape(name)} ({total:,}) " for name, total in zip(names, totals, strict=True)],
+                "automargin": True,
+                "fixedrange": True,
+            },
+            "legend": {"orientation": "h", "x": 0, "y": 1.01, "yanchor": "bottom", "traceorder": "normal"},
+        },
+    }
+
+
+def _symbol(part: Part) -> str:
+    """Cross out what a subset lacks; an arrow points to what is further away than the edge."""
+    return "x" if not part.count else "triangle-right" if part.excess > _FURTHEST else "circle"
+
+
+def front_figure(front: ParetoFront, chosen: int, *, selected: int | None = None) -> dict[str, Any]:
+    """Draw the trade-offs: the first two objectives as axes, the third as colour, the fourth as size.
+
+    The chosen one is a star; `selected`, if it is another one, is ringed. All values are in the hover text.
+    """
+    values, titles = front.objectives, objective_titles(front.objective_names)
+    everyone, up = range(len(front)), min(1, len(titles) - 1)
+    ringed = selected if selected != chosen else None
+    hover = [
+        "<br>".join(f"{title}: {number(value)}" for title, value in zip(titles, point, strict=True))
+        + ("<br>chosen" if i == chosen else "")
+        for i, point in enumerate(values.tolist())
+    ]
+    colours: dict[str, Any] = {"color": [ACCENT if i == chosen else COLOURS[0] for i in everyone]}
+    outline = 1.5 if len(titles) > 2 and np.ptp(values[:, 2]) > 0 else 0
+    if outline:
+        title = {"text": f"colour: {escape(titles[2])}", "side": "right", "font": {"size": 12}}
+        bar = {"title": title, "tickformat": ".1e", "nticks": 5, "thickness": 12, "outlinewidth": 0}
+        colours = {"color": values[:, 2].tolist(), "colorscale": SCALE, "colorbar": bar}
+    sizes = np.full(len(front), 10.0)
+    if len(titles) > 3 and np.ptp(values[:, 3]) > 0:
+        sizes = 8 + 8 * (values[:, 3] - values[:, 3].min()) / np.ptp(values[:, 3])
+    trace = {
+        "type": "scatter",
+        "mode": "markers",
+        "name": "trade-offs",
+        "x": values[:, 0].tolist(),
+        "y": values[:, up].tolist(),
+        "hovertext": hover,
+        "hoverinfo": "text",
+        "showlegend": False,
+        "marker": {
+            "opacity": 1,
+            **colours,
+            "symbol": ["star" if i == chosen else "circle" for i in everyone],
+            "size": [float(sizes[i]) + (12 if i == chosen else 4 if i == ringed else 0) for i in everyone],
+            "line": {
+                "color": [ACCENT if i == chosen else GREY for i in everyone],
+                "width": [3 if i == ringed else outline if i == chosen else 0 for i in everyone],
+            },
+        },
+    }
+    layout = {
+        "height": 300,
+        "margin": {"t": 12, "r": 24, "b": 56, "l": 24},
+        "hovermode": "closest",
+        "xaxis": _value_axis(titles[0]),
+        "yaxis": _value_axis(titles[up]),
+    }
+    return {"data": [trace], "layout": layout}
+
+
+def _value_axis(title: str) -> dict[str, Any]:
+    words = {"text": escape(title), "standoff": 12}
+    return {"title": words, "automargin": True, "tickformat": ".1e", "nticks": 5, "fixedrange": True}
+
+
+def _checked(limit: int | None) -> int | None:
+    if limit is not None and limit < 1:
+        raise EvoSplitError(f"limit={limit} shows nothing; give at least 1, or None for all")
+    return limit
