@@ -239,6 +239,7 @@ def split_with(
     inputs = [path for path in locks if path.is_file()]
     plan = adapter.plan(source, request.subsets(len(source), adapter.default_names), target, writing, inputs=inputs)
     split = run(source, request, adapter=adapter, on_progress=phases("searching"))
+    phases("writing")(0.0, "writing")
     outcome = adapter.write(source, split, target, writing, plan=plan, on_progress=phases("writing"))
     phases.finish()
     return outcome

@@ -1,0 +1,260 @@
+"""The same samples in the form of every host, for the contract that all adapters keep."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One sample, as every host knows it: a file, its labels (repeats count), a clip and the weather."""
+
+    name: str
+    labels: tuple[str, ...]
+    clip: str | None = None
+    weather: str = "sun"
+
+
+def samples(n=40):
+    """Make samples with repeated instances, empty ones, clips, and names that need care."""
+    kinds = [("cat", "cat", "dog"), ("dog",), (), ("eel", "cat"), ("cat",), ("dog", "eel", "eel", "eel")]
+    return [
+        Sample(
+            name=f"{'ä ö' if number % 7 == 0 else 'pic'}{number:03}.jpg",
+            labels=kinds[number * number % len(kinds)],
+            clip=None if number % 5 == 4 else f"clip {number // 3}",
+            weather=("sun", "rain", "snow")[number % 3],
+        )
+        for number in range(n)
+    ]
+
+
+@dataclass
+class Host:
+    """How a test gives samples to an adapter and reads the subsets back.
+
+    Attributes
+    ----------
+    folder
+        Where files go.
+    reading
+        Reading options that the adapter needs for this data.
+    """
+
+    folder: Path
+    reading: dict = field(default_factory=dict)
+
+    name = ""
+
+    def write(self, data, name="data"):
+        """Write samples natively; returns what the adapter reads."""
+        raise NotImplementedError
+
+    def write_subsets(self, parts):
+        """Write samples that are divided already, by subset; returns what the adapter reads."""
+        raise NotImplementedError
+
+    def subsets(self, output, names):
+        """Read back which file is in which subset."""
+        raise NotImplementedError
+
+    def adapter(self):
+        """Load the adapter."""
+        from evosplit_plugins.registry import get_adapter
+
+        return get_adapter(self.name)
+
+
+class Coco(Host):
+    """An annotation file, with image ids that are no row numbers."""
+
+    name = "coco"
+
+    def __init__(self, folder):
+        pytest.importorskip("msgspec")
+        super().__init__(folder)
+
+    def write(self, data, name="data"):
+        labels = sorted({label for sample in data for label in sample.labels})
+        images = [
+            {"id": 700 + number, "file_name": sample.name, "weather": sample.weather}
+            | ({} if sample.clip is None else {"clip": sample.clip})
+            for number, sample in enumerate(data)
+        ]
+        annotations = [
+            {"image_id": 700 + number, "category_id": labels.index(label)}
+            for number, sample in enumerate(data)
+            for label in sample.labels
+        ]
+        content = {
+            "images": images,
+            "annotations": [{"id": number, **each} for number, each in enumerate(annotations)],
+            "categories": [{"id": number, "name": label} for number, label in enumerate(labels)],
+        }
+        path = self.folder / f"{name}.json"
+        path.write_text(json.dumps(content, ensure_ascii=False), encoding="utf-8")
+        return [str(path)]
+
+    def write_subsets(self, parts):
+        every = sorted({label for data in parts.values() for sample in data for label in sample.labels})
+        paths = []
+        for name, data in parts.items():
+            (path,) = self.write(data, name)
+            content = json.loads(Path(path).read_text(encoding="utf-8"))
+            names = [category["name"] for category in content["categories"]]
+            for annotation in content["annotations"]:
+                annotation["category_id"] = every.index(names[annotation["category_id"]])
+            content["categories"] = [{"id": number, "name": label} for number, label in enumerate(every)]
+            Path(path).write_text(json.dumps(content, ensure_ascii=False), encoding="utf-8")
+            paths.append(path)
+        return paths
+
+    def subsets(self, output, names):
+        found = {}
+        for name in names:
+            path = output / "annotations" / (f"{name}.json" if name.startswith("fold") else f"instances_{name}.json")
+            content = json.loads(path.read_text(encoding="utf-8"))
+            found |= {image["file_name"]: name for image in content["images"]}
+        return found
+
+
+class HuggingFace(Host):
+    """A directory of `save_to_disk`."""
+
+    name = "hf"
+
+    def __init__(self, folder):
+        pytest.importorskip("datasets")
+        super().__init__(folder, {"label_column": "labels"})
+
+    def _dataset(self, data):
+        from datasets import Dataset, Features, Sequence, Value
+
+        features = Features(
+            {
+                "file_name": Value("string"),
+                "labels": Sequence(Value("string")),
+                "clip": Value("string"),
+                "weather": Value("string"),
+            }
+        )
+        rows = {
+            "file_name": [sample.name for sample in data],
+            "labels": [list(sample.labels) for sample in data],
+            "clip": [sample.clip for sample in data],
+            "weather": [sample.weather for sample in data],
+        }
+        return Dataset.from_dict(rows, features=features)
+
+    def write(self, data, name="data"):
+        path = self.folder / name
+        self._dataset(data).save_to_disk(str(path))
+        return [str(path)]
+
+    def write_subsets(self, parts):
+        from datasets import DatasetDict
+
+        path = self.folder / "divided"
+        DatasetDict({name: self._dataset(data) for name, data in parts.items()}).save_to_disk(str(path))
+        return [str(path)]
+
+    def subsets(self, output, names):
+        from datasets import load_from_disk
+
+        found = {}
+        for name in names:
+            part = load_from_disk(str(output / name))["test"] if name.startswith("fold") else None
+            part = load_from_disk(str(output))[name] if part is None else part
+            found |= dict.fromkeys(part["file_name"], name)
+        return found
+
+
+class FiftyOne(Host):
+    """A dataset in FiftyOne's database."""
+
+    name = "fiftyone"
+
+    def __init__(self, folder, fiftyone, new_dataset):
+        super().__init__(folder, {"label_field": ("gt",)})
+        self.fo, self.new_dataset = fiftyone, new_dataset
+
+    def _samples(self, data, tags=()):
+        def boxes(names):
+            box = [0.1, 0.1, 0.2, 0.2]
+            made = [self.fo.Detection(label=name, bounding_box=box) for name in names]
+            return self.fo.Detections(detections=made)
+
+        return [
+            self.fo.Sample(
+                filepath=str(self.folder / sample.name),
+                tags=list(tags),
+                gt=boxes(sample.labels),
+                clip=sample.clip,
+                weather=sample.weather,
+            )
+            for sample in data
+        ]
+
+    def write(self, data, name="data"):
+        self.dataset = self.new_dataset(self._samples(data))
+        return [self.dataset.name]
+
+    def write_subsets(self, parts):
+        self.dataset = self.new_dataset([s for name, data in parts.items() for s in self._samples(data, [name])])
+        return [self.dataset.name]
+
+    def subsets(self, output, names):
+        self.dataset.reload()
+        tagged = zip(self.dataset.values("filepath"), self.dataset.values("tags"), strict=True)
+        return {Path(path).name: tag for path, tags in tagged for tag in tags if tag in names}
+
+
+class OwnFormat(Host):
+    """The made-up format of the example."""
+
+    name = "tags"
+
+    def write(self, data, name="data"):
+        path = self.folder / f"{name}.tags"
+        lines = [f"{sample.name}: {' '.join(sample.labels)}\n" for sample in data]
+        path.write_text("".join(lines), encoding="utf-8")
+        return [str(path)]
+
+    def write_subsets(self, parts):
+        return [path for name, data in parts.items() for path in self.write(data, name)]
+
+    def subsets(self, output, names):
+        lines = {name: (output / f"{name}.tags").read_text(encoding="utf-8").splitlines() for name in names}
+        return {line.partition(":")[0]: name for name in names for line in lines[name]}
+
+    def adapter(self):
+        sys.path.insert(0, str(EXAMPLES))
+        try:
+            from own_format import TagsAdapter
+        finally:
+            sys.path.remove(str(EXAMPLES))
+        return TagsAdapter()
+
+
+HOSTS = ("coco", "hf", "fiftyone", "tags")
+
+
+def make_host(name, folder, request):
+    """Make a host by its name; FiftyOne needs its database."""
+    folder.mkdir(parents=True, exist_ok=True)
+    if name == "fiftyone":
+        return FiftyOne(folder, request.getfixturevalue("fiftyone"), request.getfixturevalue("new_dataset"))
+    return {"coco": Coco, "hf": HuggingFace, "tags": OwnFormat}[name](folder)
+
+
+def label_counts(data):
+    """Count the labels of each sample, by file name: what every adapter has to read."""
+    return {sample.name: dict(Counter(sample.labels)) for sample in data}

@@ -1,0 +1,420 @@
+"""What every adapter promises: the same data through any of them gives the same split, written whole or not at all."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from dataclasses import replace
+
+import jsonschema
+import numpy as np
+import pytest
+from adapter_hosts import HOSTS, label_counts, make_host, samples
+
+import evosplit
+from evosplit import EvoSplitError, LabelCounts, Split
+from evosplit.manifest import manifest_schema
+from evosplit_plugins.adapter import apply_with, run, split_with
+from evosplit_plugins.audit import audit
+from evosplit_plugins.request import Request
+
+RATIOS = {"train": 0.6, "val": 0.2, "test": 0.2}
+
+
+@pytest.fixture(params=HOSTS)
+def host(request, tmp_path):
+    """Give one host after the other."""
+    return make_host(request.param, tmp_path / "host", request)
+
+
+@pytest.fixture(params=[name for name in HOSTS if name != "tags"])
+def own_host(request, tmp_path):
+    """Give the hosts of EvoSplit's own adapters, which know more of a sample than the example does."""
+    return make_host(request.param, tmp_path / "host", request)
+
+
+@pytest.fixture(params=[name for name in HOSTS if name != "fiftyone"])
+def file_host(request, tmp_path):
+    """Give the hosts whose subsets are written into a directory."""
+    return make_host(request.param, tmp_path / "host", request)
+
+
+def read(host, data=None, **options):
+    """Read samples through the adapter of a host."""
+    adapter = host.adapter()
+    return adapter.read(host.write(samples() if data is None else data), adapter.reading(**host.reading, **options))
+
+
+def split(host, request, output=None, data=None, **more):
+    """Write samples, split and write them through the adapter of a host; returns the outcome."""
+    adapter = host.adapter()
+    paths = host.write(samples() if data is None else data)
+    target = output if adapter.needs_output else None
+    return split_with(adapter, paths, request, output=target, reading=adapter.reading(**host.reading), **more)
+
+
+def by_file(made):
+    """Give the subset of each file in a split."""
+    names = [os.path.basename(name) for name in made.file_names]  # noqa: PTH119  (names, not paths of this machine)
+    return dict(zip(names, (made.names[j] for j in made.assignment.tolist()), strict=True))
+
+
+def reference(data=None, **options):
+    """Split the samples with the engine alone."""
+    data = samples() if data is None else data
+    counts = LabelCounts.from_lists([list(sample.labels) for sample in data], ids=[sample.name for sample in data])
+    made = evosplit.split(counts, RATIOS, **options)
+    return made, dict(zip(made.sample_ids.tolist(), (made.names[j] for j in made.assignment.tolist()), strict=True))
+
+
+def tree(folder):
+    """Hash all files below a folder."""
+    return {
+        path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+class TestReading:
+    """What is read."""
+
+    def test_counts(self, host):
+        """Every label of every sample, repeats counted, samples without a label kept."""
+        source = read(host)
+        found = {
+            os.path.basename(name): {  # noqa: PTH119
+                source.counts.labels[j]: int(n) for j, n in zip(row.indices, row.data, strict=True)
+            }
+            for name, row in zip(source.files, (source.counts.matrix[[i]] for i in range(len(source))), strict=True)
+        }
+        assert found == label_counts(samples())
+        assert source.adapter == host.adapter().name
+
+    def test_nothing_to_read(self, own_host):
+        """No sample at all is an error that says so."""
+        adapter = own_host.adapter()
+        with pytest.raises(EvoSplitError, match=r"nothing|no image|no rows|no sample|empty"):
+            adapter.read(own_host.write([]), adapter.reading(**own_host.reading))
+
+    def test_unknown_field(self, host):
+        """A field that is not there is named."""
+        source = read(host)
+        for asked in ({"groups": ["nope"], "strata": []}, {"groups": [], "strata": ["nope"]}):
+            with pytest.raises(EvoSplitError, match="nope"):
+                source.fields(**asked)
+
+
+class TestSplitting:
+    """What is asked means the same everywhere."""
+
+    def test_same_split_as_the_engine(self, host, tmp_path):
+        """The same seed gives the same subsets, whichever adapter reads the data, and they are written so."""
+        made, expected = reference(seed=3)
+        outcome = split(host, Request(ratios=RATIOS, seed=3), tmp_path / "out")
+        assert by_file(outcome.split) == expected
+        assert host.subsets(tmp_path / "out", tuple(RATIOS)) == expected
+        assert outcome.split.measures == made.measures
+        assert outcome.split.report().to_dict()["labels"] == made.report().to_dict()["labels"]
+
+    @pytest.mark.parametrize("ratios", [(0.6, 0.2, 0.2), (6, 2, 2), (24, 8, 8)], ids=str)
+    def test_ratios_without_names(self, host, tmp_path, ratios):
+        """Fractions, proportions and sizes; the host's own names."""
+        outcome = split(host, Request(ratios=ratios, method="random"), tmp_path / "out")
+        assert outcome.split.sizes == (24, 8, 8)
+        assert outcome.split.names == host.adapter().default_names[3]
+
+    def test_folds(self, host, tmp_path):
+        """Folds are folds, in what is written too."""
+        outcome = split(host, Request(folds=4, method="random"), tmp_path / "out")
+        assert outcome.split.is_kfold
+        assert outcome.split.sizes == (10, 10, 10, 10)
+        assert host.subsets(tmp_path / "out", outcome.split.names) == by_file(outcome.split)
+
+    def test_groups(self, own_host, tmp_path):
+        """Samples of one clip stay together; those without a clip are on their own, and a note says how many."""
+        outcome = split(own_host, Request(ratios=RATIOS, group_by="clip"), tmp_path / "out")
+        placed = by_file(outcome.split)
+        clips = {}
+        for sample in samples():
+            if sample.clip is not None:
+                clips.setdefault(sample.clip, set()).add(placed[sample.name])
+        assert all(len(subsets) == 1 for subsets in clips.values())
+        expected = reference(groups=[sample.clip for sample in samples()])[1]
+        assert placed == expected
+        alone = sum(sample.clip is None for sample in samples())
+        said = f"{alone} {own_host.adapter().samples} have no 'clip'"
+        assert any(note.startswith(said) for note in outcome.split.notes)
+        assert outcome.split.settings["group_by"] == ["clip"]
+
+    def test_group_regex(self, host):
+        """The text that a pattern finds in file names makes groups."""
+        source = read(host)
+        made = run(source, Request(ratios=RATIOS, group_regex=r"(\d)\.jpg"), adapter=host.adapter())
+        by_digit = {}
+        for name, subset in by_file(made).items():
+            by_digit.setdefault(name[-5], set()).add(subset)
+        assert all(len(subsets) == 1 for subsets in by_digit.values())
+
+    def test_strata(self, own_host, tmp_path):
+        """A field is balanced like the engine's own strata."""
+        outcome = split(own_host, Request(ratios=RATIOS, stratify_by=["weather"]), tmp_path / "out")
+        strata = {"weather": [sample.weather for sample in samples()]}
+        assert by_file(outcome.split) == reference(strata=strata)[1]
+
+    def test_copies_stay_together(self, own_host, tmp_path):
+        """Two samples of one picture never part, unless that is asked for; a note says how many there are."""
+        data = samples()
+        data += [replace(sample, name=f"./{sample.name}") for sample in data[:6]]
+        if own_host.name == "fiftyone":
+            data = [replace(sample, name=sample.name.removeprefix("./")) for sample in data]
+        source = read(own_host, data)
+        made = run(source, Request(ratios=RATIOS), adapter=own_host.adapter())
+        subset_of = {}
+        for name, j in zip(made.file_names, made.assignment.tolist(), strict=True):
+            subset_of.setdefault(os.path.basename(name), set()).add(j)  # noqa: PTH119
+        assert all(len(subsets) == 1 for subsets in subset_of.values())
+        assert any("12 " in note and "copies of 6 pictures" in note for note in made.notes)
+        loose = run(source, Request(ratios=RATIOS, group_copies=False, method="random"), adapter=own_host.adapter())
+        assert not any("copies of" in note for note in loose.notes)
+
+
+class TestLocks:
+    """Samples that are already placed."""
+
+    def test_by_a_list_of_files(self, host, tmp_path):
+        """A text file names them, in the words of any host."""
+        names = [sample.name for sample in samples()[:5]]
+        (tmp_path / "test.txt").write_text("".join(f"./{name}\n" for name in names), encoding="utf-8")
+        source = read(host)
+        made = run(source, Request(ratios=RATIOS, locked={"test": tmp_path / "test.txt"}), adapter=host.adapter())
+        assert {by_file(made)[name] for name in names} == {"test"}
+
+    def test_by_ids(self, host):
+        """Ids name them."""
+        source = read(host)
+        ids = source.counts.ids.tolist()[:5]
+        made = run(source, Request(ratios=RATIOS, locked={"val": ids}), adapter=host.adapter())
+        assert set(made.assignment[:5].tolist()) == {1}
+
+    def test_subsets_that_are_there(self, host):
+        """The name of a subset that the data has already keeps it."""
+        data = samples()
+        adapter = host.adapter()
+        paths = host.write_subsets({"train": data[:30], "test": data[30:37]})
+        source = adapter.read(paths, adapter.reading(**host.reading))
+        made = run(source, Request(ratios=RATIOS, locked=["test"]), adapter=adapter)
+        placed = by_file(made)
+        assert {sample.name for sample in data[30:37]} == {name for name, subset in placed.items() if subset == "test"}
+
+    @pytest.mark.parametrize(
+        ("locked", "message"),
+        [
+            ({"nowhere": []}, "locked= names the subset 'nowhere'; the subsets of this split are train, val, test"),
+            ({"test": ["no such id"]}, r"1 of 1 samples are not in the data"),
+            (["val"], "val"),
+            ({"test": "missing.txt"}, "cannot read"),
+        ],
+        ids=str,
+    )
+    def test_wrong_locks(self, host, locked, message):
+        """What cannot be is refused, with the name of it."""
+        source = read(host)
+        with pytest.raises(EvoSplitError, match=message):
+            run(source, Request(ratios=RATIOS, locked=locked), adapter=host.adapter())
+
+    def test_too_many(self, host):
+        """More locked samples than a subset should have: it is said, and they stay."""
+        source = read(host)
+        ids = source.counts.ids.tolist()[:12]
+        with pytest.warns(evosplit.EvoSplitWarning, match="12 samples are locked into 'test', 4 more than"):
+            made = run(source, Request(ratios=RATIOS, locked={"test": ids}), adapter=host.adapter())
+        assert made.sizes[2] == 12
+
+
+class TestBadRequests:
+    """Refused before anything is written, and the sources stay as they are."""
+
+    @pytest.mark.parametrize(
+        ("asked", "message"),
+        [
+            ({"ratios": {"train": 0.5, "test": 0.6}}, "sum to 1.1"),
+            ({"ratios": {"train": 0.5}}, r"1 subset\(s\) make no split"),
+            ({"folds": 1}, "folds make no split"),
+            ({"ratios": RATIOS, "group_by": "nope"}, "nope"),
+            ({"ratios": RATIOS, "group_regex": "("}, "is no regular expression"),
+            ({"ratios": RATIOS, "group_regex": "zzz"}, "finds no text in any file name"),
+            ({"ratios": RATIOS, "effort": "lazy"}, "effort='lazy'"),
+            ({"ratios": RATIOS, "folds": 3}, "ratios= and folds= are both given"),
+            ({}, "neither ratios= nor folds= is given"),
+        ],
+        ids=str,
+    )
+    def test_refused(self, host, tmp_path, asked, message):
+        """One sentence that names the value."""
+        with pytest.raises(EvoSplitError, match=message):
+            split(host, Request(**asked), tmp_path / "out")
+        assert not (tmp_path / "out").exists()
+
+    def test_one_sample(self, host, tmp_path):
+        """One sample makes no split."""
+        with pytest.raises(EvoSplitError, match="1 samples"):
+            split(host, Request(ratios=RATIOS), tmp_path / "out", samples(1))
+
+
+class TestReplay:
+    """A saved split, applied again."""
+
+    @pytest.mark.parametrize("maker", HOSTS)
+    def test_manifest_of_any_adapter(self, host, maker, tmp_path, request):
+        """Whoever saved it, with whatever ids: samples are found by their files, in any order."""
+        other = make_host(maker, tmp_path / "maker", request)
+        source = read(other)
+        made = run(source, Request(ratios=RATIOS, seed=1), adapter=other.adapter())
+        manifest = tmp_path / "saved.json"
+        made.save(manifest)
+        content = json.loads(manifest.read_text(encoding="utf-8"))
+        jsonschema.Draft202012Validator(manifest_schema()).validate(content)
+        assert content["source"]["adapter"] == maker
+        adapter = host.adapter()
+        paths = host.write(samples()[::-1])
+        target = tmp_path / "again" if adapter.needs_output else None
+        outcome = apply_with(adapter, paths, manifest, output=target, reading=host.reading)
+        assert by_file(outcome.split) == by_file(made)
+        assert host.subsets(tmp_path / "again", made.names) == by_file(made)
+        assert outcome.split.measures.ld == pytest.approx(made.measures.ld)
+
+    def test_folds(self, host, tmp_path):
+        """Folds are replayed as folds."""
+        adapter = host.adapter()
+        made = run(read(host), Request(folds=4, method="random"), adapter=adapter)
+        made.save(tmp_path / "saved.json")
+        target = tmp_path / "again" if adapter.needs_output else None
+        outcome = apply_with(
+            adapter, host.write(samples(), "again"), tmp_path / "saved.json", output=target, reading=host.reading
+        )
+        assert outcome.split.is_kfold
+        assert host.subsets(tmp_path / "again", made.names) == by_file(made)
+
+    def test_other_samples(self, host, tmp_path):
+        """What differs is said, and nothing is written."""
+        adapter = host.adapter()
+        made = run(read(host), Request(ratios=RATIOS, method="random"), adapter=adapter)
+        made.save(tmp_path / "saved.json")
+        target = tmp_path / "again" if adapter.needs_output else None
+        data = [replace(sample, name=f"other{number}.jpg") for number, sample in enumerate(samples(39))]
+        with pytest.raises(EvoSplitError, match=r"is not what was split|is one of 40 rows"):
+            apply_with(
+                adapter, host.write(data, "other"), tmp_path / "saved.json", output=target, reading=host.reading
+            )
+        assert not (tmp_path / "again").exists()
+
+    def test_without_labels_to_choose(self, host):
+        """The core replays what an adapter saved."""
+        source = read(host)
+        made = run(source, Request(ratios=RATIOS, method="random"), adapter=host.adapter())
+        again = Split.from_manifest(made.to_manifest())
+        assert again.assign(source.counts.ids).tolist() == made.assignment.tolist()
+
+
+class TestWriting:
+    """All or nothing."""
+
+    def test_inputs_are_untouched(self, file_host, tmp_path):
+        """No byte of the input changes, by a split, a second one over it, or a dry run."""
+        adapter = file_host.adapter()
+        paths = file_host.write(samples())
+        before = tree(file_host.folder)
+        for options in ({}, {"overwrite": True}, {"overwrite": True, "dry_run": True}):
+            split_with(
+                adapter,
+                paths,
+                Request(ratios=RATIOS, method="random", seed=len(options)),
+                output=tmp_path / "out",
+                reading=adapter.reading(**file_host.reading),
+                writing=adapter.writing(**options),
+            )
+            assert tree(file_host.folder) == before
+        with pytest.raises(EvoSplitError, match="overwrite"):
+            split_with(adapter, paths, Request(ratios=RATIOS, method="random"), output=tmp_path / "out",
+                       reading=adapter.reading(**file_host.reading))  # fmt: skip
+
+    def test_page(self, host, tmp_path):
+        """The report is written where it is asked for, in a dry run too."""
+        adapter = host.adapter()
+        for dry_run in (True, False):
+            page = tmp_path / f"page {dry_run}.html"
+            writing = adapter.writing(report=page, dry_run=dry_run)
+            split(host, Request(ratios=RATIOS, method="random"), tmp_path / "out", writing=writing)
+            assert "EvoSplit" in page.read_text(encoding="utf-8")
+            assert (tmp_path / "out").exists() == (not dry_run and adapter.needs_output)
+
+    @pytest.mark.parametrize("moment", [0.0, 0.3, 0.8])
+    def test_interrupted(self, host, tmp_path, moment):
+        """An interrupt while reading, searching or writing leaves nothing behind."""
+
+        def interrupt(done, message):
+            if done >= moment:
+                raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            split(host, Request(ratios=RATIOS, effort="fast"), tmp_path / "out", on_progress=interrupt)
+        assert not (tmp_path / "out").exists()
+        if not host.adapter().needs_output:
+            assert host.subsets(None, tuple(RATIOS)) == {}
+
+    def test_progress(self, host, tmp_path):
+        """One bar, from 0 to 1, that never falls back."""
+        seen = []
+        split(host, Request(ratios=RATIOS), tmp_path / "out", on_progress=lambda done, message: seen.append(done))
+        assert seen == sorted(seen)
+        assert seen[0] >= 0
+        assert seen[-1] == 1.0
+
+
+class TestAudit:
+    """Subsets that exist are judged alike."""
+
+    def test_measures_and_leaks(self, host):
+        """The measures are the engine's; a sample that two subsets share is a leak."""
+        data = samples()
+        parts = {"train": data[:28], "test": data[28:]}
+        adapter = host.adapter()
+        source = adapter.read_subsets(host.write_subsets(parts), adapter.reading(**host.reading))
+        judged = audit(source, compare=False)
+        counts = LabelCounts.from_lists([list(sample.labels) for sample in data])
+        expected = evosplit.measure(counts, np.repeat([0, 1], [28, 12]))
+        assert judged.split.names == ("train", "test")
+        assert judged.split.measures.ld == pytest.approx(expected.ld)
+        assert judged.split.measures.lpd == pytest.approx(expected.lpd)
+        assert judged.leaks == ()
+
+    def test_shared_samples(self, own_host):
+        """The same file in two subsets leaks."""
+        data = samples()
+        adapter = own_host.adapter()
+        paths = own_host.write_subsets({"train": data[:28], "test": data[26:]})
+        judged = audit(adapter.read_subsets(paths, adapter.reading(**own_host.reading)), compare=False)
+        assert [leak.n_shared for leak in judged.leaks] == [2]
+
+    def test_groups(self, own_host):
+        """A group that lies in two subsets leaks."""
+        data = samples()
+        adapter = own_host.adapter()
+        paths = own_host.write_subsets({"train": data[:28], "test": data[28:]})
+        judged = audit(
+            adapter.read_subsets(paths, adapter.reading(**own_host.reading)), group_by="clip", compare=False
+        )
+        assert [(leak.kind, leak.examples) for leak in judged.leaks] == [("group", ("clip 9",))]
+
+    def test_own_output_passes(self, host, tmp_path):
+        """What an adapter wrote, it judges to be clean."""
+        adapter = host.adapter()
+        outcome = split(host, Request(ratios=RATIOS), tmp_path / "out")
+        where = [host.dataset.name] if not adapter.needs_output else [str(tmp_path / "out")]
+        if host.name == "tags":
+            where = [str(tmp_path / "out" / f"{name}.tags") for name in RATIOS]
+        judged = audit(adapter.read_subsets(where, adapter.reading(**host.reading)), compare=False)
+        assert judged.failures() == []
+        assert sorted(judged.split.sizes) == sorted(outcome.split.sizes)
