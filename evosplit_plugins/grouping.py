@@ -89,7 +89,12 @@ def joined(links: Sequence[Links]) -> list[Any] | None:
             if names_groups == named and number not in by_component:
                 further.setdefault(number, []).append(name)
         by_component |= further
-    name_of = {number: _name(names) for number, names in by_component.items()}
+    name_of: dict[int, Any] = {}
+    taken: dict[Any, int] = {}
+    for number, names in by_component.items():
+        name = _name(names)
+        again = taken[type(name), name] = taken.get((type(name), name), 0) + 1
+        name_of[number] = name if again == 1 else f"{name} ({again})"  # 1 and "1" are read alike behind a prefix
     return [name_of.get(number) for number in component[:n].tolist()]
 
 

@@ -1,4 +1,4 @@
-"""Samples are recognised by id, else by file; copies of one picture stay together."""
+"""Samples are recognised by id, else by file."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import evosplit
 from evosplit import EvoSplitError, LabelCounts
-from evosplit_plugins.matching import copies_together, find_samples, picture_of, plain_path, replayed
+from evosplit_plugins.matching import find_members, find_samples, picture_of, plain_path, replayed
 
 HASH = "0123456789abcdef0123456789abcdef"
 
@@ -110,51 +110,43 @@ def test_picture_of(name, picture):
     assert picture_of(name) == picture
 
 
-def test_copies_stay_together():
-    """Samples of one picture are one group; the note says how many there are."""
-    made, notes = copies_together(None, ["a", "b", None, "a", None])
-    assert made == ["picture a", None, None, "picture a", None]
-    assert notes == ["2 samples are copies of 1 picture, by file name; they stay together."]
-    assert copies_together(None, ["a", "b", None]) == (None, [])
-    assert copies_together(["x", None, "x"], ["a", "b", "c"]) == (["x", None, "x"], [])
+class TestMembers:
+    """Some samples, named by a list or another file."""
 
+    FILES = ("data/a/1.jpg", "data/b/1.jpg", "data/b/2.jpg", "data/b/2.jpg")
 
-@given(st.data())
-def test_copies_and_groups_are_joined(data):
-    """Two samples are in one group if and only if a chain of equal groups and pictures links them."""
-    n = data.draw(st.integers(6, 12))
-    groups = data.draw(st.lists(st.sampled_from([None, 1, 2, "1"]), min_size=n, max_size=n))
-    pictures = data.draw(st.lists(st.sampled_from([None, *"abcdef"]), min_size=n, max_size=n))
-    made = list(copies_together(groups, pictures)[0])
-    often = {name for name in pictures if name and 1 < pictures.count(name) <= n / 2}
-    linked = np.eye(n, dtype=bool)
-    for i in range(n):
-        for j in range(n):
-            same_group = groups[i] is not None and (type(groups[i]), groups[i]) == (type(groups[j]), groups[j])
-            linked[i, j] |= same_group or (pictures[i] in often and pictures[i] == pictures[j])
-    for _ in range(n):
-        linked = linked @ linked
-    for i in range(n):
-        for j in range(i):
-            together = made[i] is not None and (type(made[i]), made[i]) == (type(made[j]), made[j])
-            assert together == linked[i, j]
+    @pytest.mark.parametrize(
+        ("wanted", "rows"),
+        [
+            (["data/a/1.jpg"], [0]),
+            (["./b/1.jpg"], [1]),
+            (["/elsewhere/b/1.jpg", "a/1.jpg"], [1, 0]),
+            (["2.jpg"], [2, 3]),  # both samples of that file
+            ([r"b\2.jpg"], [2, 3]),
+        ],
+    )
+    def test_by_file(self, wanted, rows):
+        """In the strictest way that finds all of them."""
+        assert find_members(wanted, wanted, [7, 8, 9, 10], self.FILES, where="list").tolist() == rows
 
+    def test_a_name_of_several_files_is_not_guessed(self):
+        """1.jpg is in two folders."""
+        message = "list: 1 of 1 samples are not in the data, by id or file name: '1.jpg'"
+        with pytest.raises(EvoSplitError, match=message):
+            find_members(["1.jpg"], ["1.jpg"], [7, 8, 9, 10], self.FILES, where="list")
 
-def test_what_no_picture_is_named_by():
-    """A name that most samples carry, such as a placeholder, would make one group of all."""
-    assert copies_together(None, ["image.jpg"] * 9 + ["b"]) == (None, [])
+    def test_by_id(self):
+        """Where one side has no files; numbers may come as text from a list."""
+        assert find_members([9, 7], None, [7, 8, 9, 10], self.FILES, where="x").tolist() == [2, 0]
+        assert find_members(["9", "7"], ["9", "7"], [7, 8, 9], None, where="x").tolist() == [2, 0]
+        with pytest.raises(EvoSplitError, match=r"x: 2 of 3 samples are not in the data, by id: 1, 2; name samples"):
+            find_members([7, 1, 2], None, [7, 8], None, where="x")
 
-
-def test_locked_apart():
-    """A picture that is locked into two subsets is left as it is, and said to leak."""
-    pictures = ["a", "a", "b", "b"]
-    made, notes = copies_together(None, pictures, locked=["train", "test", None, "test"])
-    assert made == [None, None, "picture b", "picture b"]
-    assert notes[0] == "1 pictures are locked into two subsets or more, so they leak."
-
-
-def test_methods_without_groups():
-    """They split as before, and the note says what follows."""
-    made, notes = copies_together(None, ["a", "a", "b"], method="nsga2")
-    assert made is None
-    assert "knows no groups, so that they may be in different subsets" in notes[0]
+    @given(st.data())
+    def test_any_part_is_found(self, data):
+        """Whatever part of the samples is named by its paths is found."""
+        paths = st.text("ab/", min_size=1, max_size=6).map(lambda text: f"r/{text}x")
+        files = data.draw(st.lists(paths, min_size=1, unique_by=plain_path))
+        rows = data.draw(st.lists(st.sampled_from(range(len(files))), min_size=1, unique=True))
+        wanted = [files[row] for row in rows]
+        assert find_members(wanted, wanted, list(range(len(files))), files, where="x").tolist() == rows
