@@ -17,7 +17,7 @@ from evosplit import EvoSplitError
 from evosplit.errors import warn
 from evosplit_plugins.adapter import Adapter
 
-__all__ = ["GROUP", "adapter_names", "detect", "get_adapter"]
+__all__ = ["GROUP", "adapter_names", "all_adapters", "detect", "get_adapter"]
 
 GROUP = "evosplit.adapters"
 _OWN = {
@@ -54,19 +54,26 @@ def get_adapter(name: str) -> Adapter:
     return loaded
 
 
-def detect(paths: Sequence[str]) -> str:
-    """Tell which adapter reads some files or folders: the first that recognises them."""
+def all_adapters() -> dict[str, Adapter]:
+    """Load all adapters, by name; one of another package that cannot be loaded is left out, with a warning."""
+    found = {}
     for name in adapter_names():
         try:
-            adapter = get_adapter(name)
-        except Exception as error:  # an installed package of others may be broken; that is no reason to stop
+            found[name] = get_adapter(name)
+        except Exception as error:
             if name in _OWN:
                 raise
             warn(f"the adapter {name!r} cannot be loaded: {error}")
-            continue
+    return found
+
+
+def detect(paths: Sequence[str]) -> str:
+    """Tell which adapter reads some files or folders: the first that recognises them."""
+    adapters = all_adapters()
+    for name, adapter in adapters.items():
         if adapter.detect(paths):
             return name
     listed = ", ".join(map(repr, paths[:3]))
     raise EvoSplitError(
-        f"{listed} is nothing that an adapter recognises; name one: {', '.join(adapter_names())}", parameter=()
+        f"{listed} is nothing that an adapter recognises; name one: {', '.join(adapters)}", parameter=()
     )

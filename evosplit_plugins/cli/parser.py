@@ -25,7 +25,7 @@ from evosplit_plugins.cli.options import add_options, add_request_flags
 from evosplit_plugins.cli.terminal import printing
 from evosplit_plugins.cli.wording import in_flags
 from evosplit_plugins.options import options_of
-from evosplit_plugins.registry import adapter_names, detect, get_adapter
+from evosplit_plugins.registry import all_adapters, detect
 
 __all__ = ["build_parser", "known_flags", "run"]
 
@@ -61,7 +61,7 @@ class _Parser(argparse.ArgumentParser):
 
 def build_parser() -> argparse.ArgumentParser:
     """Build the parser with the commands of every adapter."""
-    parser = _Parser(
+    parser: argparse.ArgumentParser = _Parser(
         prog="evosplit",
         description="Split multi-label data sets into alike subsets of exact size.",
         epilog=_EPILOG,
@@ -69,10 +69,17 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"evosplit {version('evosplit-plugins')}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    adapters = all_adapters()
     for verb, told in _DETECTING.items():
-        _add_detecting(commands.add_parser(verb, help=told, description=_description(verb)), verb)
-    for name in adapter_names():
-        verbs = add_adapter(commands, get_adapter(name))
+        able = {name: adapter for name, adapter in adapters.items() if verb in adapter.verbs}
+        kinds = ", ".join(f"{name} ({adapter.summary})" for name, adapter in able.items())
+        description = (
+            f"Recognises what the files are and runs the command of that adapter, with all of its flags: {kinds}. "
+            f"See, for example, evosplit coco {verb} --help."
+        )
+        _add_detecting(commands.add_parser(verb, help=told, description=description), verb, list(able))
+    for name, adapter in adapters.items():
+        verbs = add_adapter(commands, adapter)
         if name in _FURTHER:
             _FURTHER[name](verbs)
     demo.register(commands)
@@ -80,25 +87,11 @@ def build_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _description(verb: str) -> str:
-    kinds = ", ".join(f"{name} ({get_adapter(name).summary})" for name in adapter_names() if verb_of(name, verb))
-    return (
-        f"Recognises what the files are and runs the command of that adapter, with all of its flags: {kinds}. "
-        f"See, for example, evosplit coco {verb} --help."
-    )
-
-
-def verb_of(name: str, verb: str) -> bool:
-    """Tell whether an adapter has a command."""
-    return verb in get_adapter(name).verbs
-
-
-def _add_detecting(parser: argparse.ArgumentParser, verb: str) -> None:
+def _add_detecting(parser: argparse.ArgumentParser, verb: str, names: Sequence[str] | None = None) -> None:
     """Add what all adapters share; `_resolved` replaces the command before it is parsed with the adapter's own."""
     if verb == "apply":
         parser.add_argument("manifest", metavar="SPLIT", help="the split.json of an earlier split")
     parser.add_argument("paths", nargs="*", metavar="PATH", help="files, or a folder")
-    names = [name for name in adapter_names() if verb_of(name, verb)]
     parser.add_argument("--as", dest="kind", choices=names, help="which adapter, where the files do not tell")
     if verb == "split":
         add_request_flags(parser, Adapter)
@@ -127,9 +120,9 @@ def _resolved(argv: Sequence[str]) -> list[str]:
             return [name, verb, *rest[:position], *rest[position + 1 :]]
     sketch = _Parser(prog=f"evosplit {verb}", add_help=False)
     _add_detecting(sketch, verb)
-    found, _ = sketch.parse_known_args([word for word in rest if word != "--"])
+    found, unknown = sketch.parse_known_args([word for word in rest if word != "--"])
     # Values of flags that only one adapter knows are among them; files are there, those mostly are not.
-    words = [word for word in (*found.paths, *_after_unknown(sketch, rest)) if word]
+    words = [*found.paths, *(word for word in unknown if not word.startswith("-"))]
     paths = [word for word in words if Path(word).exists()] or words[:1]
     if not paths:
         raise EvoSplitError(f"nothing to {verb} is named; give files or a folder: evosplit {verb} PATH ...")
@@ -139,12 +132,6 @@ def _resolved(argv: Sequence[str]) -> list[str]:
             f"{verb} {paths[0]} ..., for a data set of the Hugging Face hub: evosplit hf {verb} {paths[0]} ..."
         )
     return [detect([path for path in paths if Path(path).exists()] or paths), verb, *rest]
-
-
-def _after_unknown(sketch: argparse.ArgumentParser, words: Sequence[str]) -> list[str]:
-    """List the words that the parser left over and that are no flags."""
-    _, unknown = sketch.parse_known_args([word for word in words if word != "--"])
-    return [word for word in unknown if not word.startswith("-")]
 
 
 def run(argv: Sequence[str] | None = None) -> int:

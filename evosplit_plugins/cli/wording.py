@@ -10,7 +10,7 @@ from typing import Any
 
 from evosplit import EvoSplitError
 from evosplit_plugins.options import options_of
-from evosplit_plugins.registry import adapter_names, get_adapter
+from evosplit_plugins.registry import all_adapters
 from evosplit_plugins.request import Request
 
 __all__ = ["PYTHON_ONLY", "flag_of", "in_flags"]
@@ -39,8 +39,7 @@ def flag_of(parameter: str) -> str | None:
 @cache
 def _declared() -> dict[str, str]:
     """Map the options that are described once to their flags."""
-    adapters = [get_adapter(name) for name in adapter_names()]
-    holders = [Request, *(holder for each in adapters for holder in (each.reading, each.writing))]
+    holders = [Request, *(holder for each in all_adapters().values() for holder in (each.reading, each.writing))]
     return {each.name: each.flag for holder in holders for each in options_of(holder)}
 
 
