@@ -63,20 +63,20 @@ def test_bare_import_is_light():
 
 @pytest.mark.parametrize("module", ["evosplit_plugins", "evosplit_plugins.cli", "evosplit_plugins.demo"])
 def test_plugins_load_hosts_late(module):
-    """The package of the doors and the command line load no host before it is used."""
+    """The package of the adapters and the command line load no host before it is used."""
     assert not (HOSTS - {"rich"}) & loaded_by(f"import {module}")
 
 
 def test_help_loads_no_host():
     """Showing the help of the command line loads no host, nor numba or pymoo."""
-    code = "from evosplit_plugins.cli.command import build_parser; build_parser().format_help()"
+    code = "from evosplit_plugins.cli.parser import build_parser; build_parser().format_help()"
     assert not ((HOSTS - {"rich"}) | {"numba", "pymoo"}) & loaded_by(code)
 
 
 @pytest.mark.parametrize("path", CORE_FILES, ids=lambda path: path.relative_to(CORE).as_posix())
 def test_core_knows_no_host(path):
-    """The engine imports neither a door nor a host, not even inside a function; only the report draws."""
-    allowed = {"plotly"} if path.name == "report.py" else set()
+    """The engine imports neither an adapter nor a host, not even inside a function; only the report draws."""
+    allowed = {"plotly"} if path.parent == CORE / "report" else set()
     assert not roots(path) & ((HOSTS | {"evosplit_plugins"}) - allowed)
 
 
@@ -87,17 +87,41 @@ def test_libraries_stay_at_home(library, home):
     assert [path for path in users if CORE / home not in path.parents] == []
 
 
-def test_doors_do_not_know_each_other():
-    """COCO, Hugging Face and FiftyOne import nothing from each other, and nothing from the command line."""
-    doors = {"coco", "hf", "fiftyone_plugin"}
+def test_adapters_do_not_know_each_other():
+    """A host's folder imports nothing from another's, nor from the command line; what all share knows no host."""
+    hosts = {"coco", "fiftyone_plugin", "hf", "yolo", "table"}
     for path in PLUGIN_FILES:
-        here = path.relative_to(PLUGINS).parts[0]
-        if here == "cli":
+        here = path.relative_to(PLUGINS).parts[0].removesuffix(".py")
+        if here in ("cli", "__init__"):
             continue
         known = {name.split(".")[1] for name in imports(path) if name.startswith("evosplit_plugins.")}
-        if here.removesuffix(".py") in doors:
-            assert not known & (doors - {here.removesuffix(".py")}), path
+        assert not known & (hosts - {here}), path
         assert "cli" not in known, path
+
+
+@pytest.mark.parametrize("path", [*CORE_FILES, *PLUGIN_FILES], ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_names_that_others_import_are_public(path):
+    """What a module takes from another one is in its `__all__`, or is a module itself."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if not isinstance(node, ast.ImportFrom) or node.level or node.module is None:
+            continue
+        home = {"evosplit": CORE.parent, "evosplit_plugins": ROOT}.get(node.module.partition(".")[0])
+        if home is None:
+            continue
+        module = home.joinpath(*node.module.split("."))
+        source = module / "__init__.py" if module.is_dir() else module.with_suffix(".py")
+        public = exported(source)
+        for alias in node.names:
+            inside = module / f"{alias.name}.py"
+            assert alias.name in public or inside.exists() or (module / alias.name).is_dir(), (node.module, alias.name)
+
+
+def exported(source):
+    """List the names of a module's `__all__`; dunder names are for everybody."""
+    for node in ast.parse(source.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.Assign) and any(getattr(each, "id", "") == "__all__" for each in node.targets):
+            return {*ast.literal_eval(node.value), "__version__"}
+    return {"__version__"}
 
 
 def test_wheel_holds_the_two_packages_only(tmp_path):

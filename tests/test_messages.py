@@ -13,7 +13,8 @@ import pytest
 
 import evosplit
 from evosplit import EvoSplitError
-from evosplit_plugins.cli import command
+from evosplit_plugins.cli import main
+from evosplit_plugins.cli.parser import build_parser, known_flags
 from evosplit_plugins.cli.wording import PYTHON_ONLY, flag_of, in_flags
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -25,7 +26,7 @@ LIBRARY = [
 ]
 FLAG = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
 WRITTEN = re.compile(r"(?<![\w.'\"/-])([a-z][a-z_]*)=(?!=)")
-FLAGS = command._flags(command.build_parser())
+FLAGS = known_flags(build_parser())
 # FiftyOne's own command line, and CSS.
 OTHERS = {"--install", "--accent", "--s", "--c", "--t"}
 
@@ -101,7 +102,9 @@ def test_the_shell_names_no_parameters():
         ("label_weights={'a': 2} is", "--label-weight a=2 is"),
         ("image_root=, or", "--image-root, or"),
         ("delimiter='' is no text", "--delimiter '' is no text"),
-        ("objectives=('pairs',) is", "objectives=('pairs',) is"),  # the shell has none
+        ("objectives=('pairs',) is", "--objectives pairs is"),
+        ("random_state=3 is", "random_state=3 is"),  # the shell has none
+        ("locked={'test': None} keeps", "--lock test keeps"),
         ("the file x/seed=3.json", "the file x/seed=3.json"),
     ],
 )
@@ -116,7 +119,7 @@ def test_one_sentence_serves_both(capsys, tmp_path):
         evosplit.split([[1], [0]], (1, 1), time_limit=-1.0)
     table = tmp_path / "s.csv"
     table.write_text("id,subset,labels\na,train,x\nb,val,y\n")
-    assert command.main(["audit", str(table), "--time-limit", "-1"]) == 2
+    assert main(["audit", str(table), "--time-limit", "-1"]) == 2
     told = "evosplit: error: --time-limit -1.0 is no time; give positive seconds, or leave it out\n"
     assert capsys.readouterr().err == told
 

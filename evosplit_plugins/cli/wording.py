@@ -79,7 +79,7 @@ def _said(flag: str, written: str) -> str:
     if value is False:
         return f"--no-{flag[2:]}"
     if isinstance(value, Mapping):
-        return " ".join(f"{flag} {name}={each}" for name, each in value.items())
+        return " ".join(f"{flag} {name}" if each is None else f"{flag} {name}={each}" for name, each in value.items())
     if isinstance(value, (list, tuple)):
         return " ".join(f"{flag} {each}" for each in value) or flag
     return f"{flag} {value}" if value != "" else f"{flag} ''" if written else flag
