@@ -656,7 +656,7 @@ def _changed(path: Path, entry: Entry, state: State, n_names: int) -> str | None
 
 
 def _is_report(path: Path) -> bool:
-    from evosplit.html import is_report_page  # with all that draws a page, which few commands need
+    from evosplit.report.html import is_report_page  # with all that draws a page, which few commands need
 
     start = "<!doctype"
     with suppress(OSError, ValueError), path.open(encoding="utf-8", newline="") as stream:

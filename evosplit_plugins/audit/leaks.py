@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from evosplit.wording import counted, listed
 from evosplit_plugins.matching import picture_of, plain_path
 
 __all__ = ["CONTENT", "GROUP", "SOURCE_PICTURE", "Leak", "find_leaks", "find_repeats", "source_pictures"]
@@ -49,12 +50,10 @@ class Leak:
 
     def __str__(self) -> str:
         """Say it in one sentence."""
-        more = self.n_shared - len(self.examples)
-        shown = ", ".join(self.examples) + (f" and {more} more" if more else "")
-        one, many = _NOUNS.get(self.kind, (self.kind, f"{self.kind}s"))
-        noun = one if self.n_shared == 1 else many
+        shared = counted(self.n_shared, *_NOUNS.get(self.kind, (self.kind, f"{self.kind}s")))
+        shown = listed(self.examples, total=self.n_shared)
         size = f" ({self.n_samples} samples)" if self.kind == GROUP else ""
-        return f"{self.subsets[0]} and {self.subsets[1]} share {self.n_shared} {noun}{size}: {shown}."
+        return f"{self.subsets[0]} and {self.subsets[1]} share {shared}{size}: {shown}."
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON-able data."""
@@ -106,15 +105,13 @@ def find_repeats(kind: str, values: Sequence[Any], assignment: npt.ArrayLike, na
     ['train holds 1 id more than once: 1.']
     """
     found, table = _table(values, assignment, len(names))
-    one, many = _NOUNS.get(kind, (kind, f"{kind}s"))
     sentences = []
     for subset, name in enumerate(names):
         again = np.flatnonzero(table[:, subset] > 1)
         if len(again):
-            shown = ", ".join(str(found[code]) for code in again[:_SHOWN].tolist())
-            more = f" and {len(again) - _SHOWN} more" if len(again) > _SHOWN else ""
-            noun = one if len(again) == 1 else many
-            sentences.append(f"{name} holds {len(again)} {noun} more than once: {shown}{more}.")
+            held = counted(len(again), *_NOUNS.get(kind, (kind, f"{kind}s")))
+            shown = listed((found[code] for code in again.tolist()), _SHOWN)
+            sentences.append(f"{name} holds {held} more than once: {shown}.")
     return sentences
 
 

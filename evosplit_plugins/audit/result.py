@@ -12,7 +12,9 @@ import numpy as np
 
 import evosplit
 from evosplit import EvoSplitError, EvoSplitWarning, Split, SplitReport
+from evosplit.report import MeasureRow
 from evosplit.rng import Seed
+from evosplit.wording import counted
 from evosplit_plugins.audit.leaks import (
     CONTENT,
     GROUP,
@@ -29,8 +31,7 @@ from evosplit_plugins.source import Source
 
 __all__ = ["JUDGED", "Audit", "audit"]
 
-JUDGED = {"ld": "LD", "ld_occurrences": "LD'", "lpd": "LPD"}
-_KINDS = {"ld": "labels", "ld_occurrences": "instances", "lpd": "label pairs"}
+JUDGED = {"ld": "labels", "ld_occurrences": "instances", "lpd": "label pairs"}
 _GOOD = 0.5  # times what random splits give on average
 _LIKE = 0.1  # so near to 1, or within twice the spread of single random splits, it is no better or worse
 _AS_GOOD = 1.05  # how much better EvoSplit has to be before it is worth a sentence
@@ -66,60 +67,56 @@ class Audit:
         return None if self.instead is None else self.instead.report()
 
     @cached_property
+    def _judged(self) -> dict[str, MeasureRow]:
+        return {row.key: row for row in self.report.measure_rows if row.key in JUDGED}
+
+    @property
     def times_random(self) -> dict[str, float]:
         """LD, LD' and LPD divided by what random splits of the same sizes give on average."""
-        values, random = self.report.measures.to_dict(), self.report.random
-        return {name: _times(values[name], random[name]) for name in JUDGED}
+        return {key: row.times_random for key, row in self._judged.items()}
 
-    @cached_property
+    @property
     def spread(self) -> dict[str, float]:
         """How far one random split is from the average, in the unit of `times_random`, as a standard deviation."""
-        return {name: _times(self.report.random_spread[name], self.report.random[name]) for name in JUDGED}
+        return {key: row.relative_spread for key, row in self._judged.items()}
 
     @property
     def verdict(self) -> str:
         """Say how good the split is, by labels first; what is otherwise in instances and label pairs follows."""
-        judged = [name for name in JUDGED if self.times_random[name] or self.report.random[name]]
+        judged = {key: row for key, row in self._judged.items() if row.value or row.random}
         if not judged:
             return "There is nothing to judge: no split of these labels differs from another."
-        grades = {name: _grade(self.times_random[name], self.spread[name]) for name in judged}
+        grades = {key: _grade(row) for key, row in judged.items()}
         first, *others = judged
         if len(set(grades.values())) > 1:
-            asides = [f"{_KINDS[name].capitalize()}: {grades[name]} ({self._in_numbers(name)})." for name in others]
-            return " ".join([f"{grades[first].capitalize()} in labels: {self._in_words(first)}.", *asides])
+            asides = [f"{JUDGED[key].capitalize()}: {grades[key]} ({_in_brief(judged[key])})." for key in others]
+            return " ".join([f"{grades[first].capitalize()} in {JUDGED[first]}: {_in_words(judged[first])}.", *asides])
         if grades[first] == "good":
-            return "Good: labels, instances and label pairs are at least twice as close as in random splits."
-        more = "".join(f", {self._in_numbers(name)}" for name in others)
-        return f"{grades[first].capitalize()}: {self._in_words(first)}{more}."
-
-    def _in_words(self, name: str) -> str:
-        times, spread = self.times_random[name], self.spread[name]
-        return f"{JUDGED[name]} is {times:.2f} times that of random splits, which scatter by ± {spread:.2f}"
-
-    def _in_numbers(self, name: str) -> str:
-        return f"{JUDGED[name]} {self.times_random[name]:.2f}, scatter ± {self.spread[name]:.2f}"
+            *most, last = (JUDGED[key] for key in judged)
+            what = f"{', '.join(most)} and {last}" if most else last
+            return f"Good: {what} are at least twice as close to their shares as in random splits."
+        more = "".join(f", {_in_brief(judged[key])}" for key in others)
+        return f"{grades[first].capitalize()}: {_in_words(judged[first])}{more}."
 
     def comparison(self) -> list[str]:
         """Say what EvoSplit gives instead; nothing where it was not asked."""
         if self.instead is None:
             return []
         here, there = self.split.measures.to_dict(), self.instead.measures.to_dict()
-        gains = {label: (here[name], there[name]) for name, label in JUDGED.items()}
         better = [
-            f"{label} {a / b:.1f} times smaller" if b else f"{label} 0"
-            for label, (a, b) in gains.items()
-            if a > b * _AS_GOOD and a > 0
+            f"{row.name} {here[key] / there[key]:.1f} times smaller" if there[key] else f"{row.name} 0"
+            for key, row in self._judged.items()
+            if here[key] > there[key] * _AS_GOOD
         ]
         if not better:
             return ["EvoSplit finds nothing better at the same sizes."]
-        lines = [f"EvoSplit at the same sizes: {', '.join(better)}."]
+        sizes = "the same sizes"
         if self.instead.sizes != self.split.sizes:
-            sizes = ", ".join(map(str, self.instead.sizes))
-            lines[0] = f"EvoSplit at sizes of {sizes}, since groups stay whole: {', '.join(better)}."
+            sizes = f"sizes of {', '.join(map(str, self.instead.sizes))}, since groups stay whole"
+        lines = [f"EvoSplit at {sizes}: {', '.join(better)}."]
         missing = int(here["flz"] - there["flz"])
         if missing > 0:
-            times = "1 time" if missing == 1 else f"{missing} times"
-            lines.append(f"It puts a label {times} into a subset that lacks it here.")
+            lines.append(f"It puts a label {counted(missing, 'time', 'times')} into a subset that lacks it here.")
         return lines
 
     def failures(self, fail_over: float | None = None, *, allow_leaks: bool = False) -> list[str]:
@@ -137,10 +134,9 @@ class Audit:
             if not fail_over > 0:
                 raise EvoSplitError(f"fail_over={fail_over} is no limit; give a positive number, such as 2")
             reasons += [
-                f"{JUDGED[name]} is {times:.2f} times that of random splits (which scatter by "
-                f"± {self.spread[name]:.2f}), more than {fail_over:g}."
-                for name, times in self.times_random.items()
-                if times > fail_over
+                f"{_in_words(row)}; that is more than {fail_over:g}."
+                for row in self._judged.values()
+                if row.times_random > fail_over
             ]
         return reasons
 
@@ -265,16 +261,20 @@ def _groups(
     return joined([*links, *source.links(on_progress)]), known.notes
 
 
-def _grade(times: float, spread: float) -> str:
+def _grade(row: MeasureRow) -> str:
     """Judge one measure beside random splits."""
-    if times <= _GOOD:
+    if row.times_random <= _GOOD:
         return "good"
-    if abs(times - 1) <= max(_LIKE, 2 * spread):
+    if abs(row.times_random - 1) <= max(_LIKE, 2 * row.relative_spread):
         return "no better than random"
-    return "better than random" if times < 1 else "worse than random"
+    return "better than random" if row.times_random < 1 else "worse than random"
 
 
-def _times(value: float, random: float) -> float:
-    if random > 0:
-        return value / random
-    return float("inf") if value > 0 else 0.0
+def _in_words(row: MeasureRow) -> str:
+    return (
+        f"{row.name} is {row.times_random:.2f} times that of random splits, which vary by ± {row.relative_spread:.2f}"
+    )
+
+
+def _in_brief(row: MeasureRow) -> str:
+    return f"{row.name} {row.times_random:.2f}, random ± {row.relative_spread:.2f}"

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from killing import run_killed
 
 from evosplit import EvoSplitError, LabelCounts, Split, split
-from evosplit.html import report_page
+from evosplit.report.html import report_page
 from evosplit_plugins import staging
 from evosplit_plugins.coco import apply_split
 from evosplit_plugins.staging import RECORD, Plan

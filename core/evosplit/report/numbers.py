@@ -114,8 +114,8 @@ class MeasureRow:
 
     Attributes
     ----------
-    name, meaning
-        The symbol of the literature, and what it measures.
+    key, name, meaning
+        What `Measures` calls it (or "strata"), the symbol of the literature, and what it measures.
     value
         Of this split.
     by_pairs, by_labels
@@ -126,6 +126,7 @@ class MeasureRow:
         No split is below it, and none need reach it; None where no bound is known.
     """
 
+    key: str
     name: str
     meaning: str
     value: float
@@ -141,6 +142,11 @@ class MeasureRow:
         if self.random > 0:
             return self.value / self.random
         return float("inf") if self.value > 0 else 0.0
+
+    @property
+    def relative_spread(self) -> float:
+        """The spread divided by the average of random splits; 0 where that is 0."""
+        return self.random_spread / self.random if self.random > 0 else 0.0
 
 
 @dataclass(frozen=True, repr=False)
@@ -257,14 +263,16 @@ class SplitReport:
         random, spread = self.baselines.random, self.baselines.random_spread
         rows = [
             MeasureRow(
-                name, meaning, values[key], by_pairs.get(key), by_labels.get(key), random[key], spread[key], bound
+                key, name, meaning, values[key], by_pairs.get(key), by_labels.get(key), random[key], spread[key], bound
             )
             for key, name, meaning, bound in described
         ]
         if self.front is not None and "strata" in self.front.objective_names:
             at = self.front.objective_names.index("strata")
             value, reference = self.front.objectives[self.chosen, at], self.front.reference[at]
-            rows.append(MeasureRow("strata", "all categories", float(value), None, None, float(reference), 0.0, None))
+            rows.append(
+                MeasureRow("strata", "strata", "all categories", float(value), None, None, float(reference), 0.0, None)
+            )
         return tuple(rows)
 
     def worst_labels(self, limit: int) -> list[LabelRow]:

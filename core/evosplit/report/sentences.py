@@ -135,7 +135,7 @@ def _comparison(report: SplitReport) -> Iterator[str]:
             how = f"{_factor(1 / times)} times closer to their shares than"
         elif times > _ALIKE:
             how = f"{_factor(times)} times further from their shares than"
-        around = f"; single random splits vary by ± {100 * row.random_spread / row.random:.0f} %"
+        around = f"; single random splits vary by ± {100 * row.relative_spread:.0f} %"
         yield f"{what.capitalize()} are {how} in the average random split ({row.name}{around})."
 
 

@@ -29,6 +29,7 @@ __all__ = [
     "subset_table",
 ]
 
+_SHORTEST_NAME = 14
 Kind = Literal["name", "count", "percent", "measure", "part"]
 
 
@@ -96,24 +97,20 @@ class Table:
         texts = [tuple(column.heading for column in self.columns), *self.texts()]
         return [max(map(columns_of, cells)) for cells in zip(*texts, strict=True)]
 
-    def fitting(self, width: int, *, shortest_name: int = 14) -> Table:
-        """Return the table, without its extra columns if a line of `width` characters is too short for all.
+    def fitting(self, width: int) -> Table:
+        """Return the table, without its extra columns if lines of `width` characters are too short for all.
 
-        Columns have two spaces between them; names may be cut, down to `shortest_name` characters.
+        Columns have two spaces between them; names may be cut, down to 14 characters.
         """
         widths = [
-            min(each, shortest_name) if column.kind == "name" else each
+            min(each, _SHORTEST_NAME) if column.kind == "name" else each
             for column, each in zip(self.columns, self.widths(), strict=True)
         ]
         if sum(widths) + 2 * (len(widths) - 1) <= width:
             return self
-        return self.keeping([not column.extra for column in self.columns])
-
-    def keeping(self, kept: Sequence[bool]) -> Table:
-        """Return the table with some of its columns."""
-        chosen = [at for at, keep in enumerate(kept) if keep]
-        columns = tuple(self.columns[at] for at in chosen)
-        return replace(self, columns=columns, rows=tuple(tuple(row[at] for at in chosen) for row in self.rows))
+        kept = [at for at, column in enumerate(self.columns) if not column.extra]
+        rows = tuple(tuple(row[at] for at in kept) for row in self.rows)
+        return replace(self, columns=tuple(self.columns[at] for at in kept), rows=rows)
 
 
 def number(value: float) -> str:
@@ -259,20 +256,19 @@ def measure_table(report: SplitReport, *, beside: tuple[str, SplitReport] | None
     SOIS and IS are iterative stratification over label pairs and over labels; `beside` takes their place.
     """
     rows = report.measure_rows
-    other = {row.name: row.value for row in beside[1].measure_rows} if beside is not None else {}
+    other = {row.key: row.value for row in beside[1].measure_rows} if beside is not None else {}
     columns: list[tuple[Column, Sequence[Any]]] = [
         (Column("measure", "name"), [f"{row.name}, {row.meaning}" for row in rows]),
         (Column("this split", "measure"), [row.value for row in rows]),
     ]
     if beside is not None:
-        columns.append((Column(beside[0], "measure"), [other.get(row.name) for row in rows]))
+        columns.append((Column(beside[0], "measure"), [other.get(row.key) for row in rows]))
     elif report.baselines.stratified:
         columns.append((Column("SOIS", "measure", extra=True), [row.by_pairs for row in rows]))
         columns.append((Column("IS", "measure", extra=True), [row.by_labels for row in rows]))
-    spreads = [row.random_spread / row.random if row.random_spread else None for row in rows]
     columns += [
         (Column("random", "measure"), [row.random for row in rows]),
-        (Column("±", "percent", extra=True), spreads),
+        (Column("±", "percent", extra=True), [row.relative_spread or None for row in rows]),
         (Column("bound", "measure"), [row.bound for row in rows]),
     ]
     return _from_columns("Measures, smaller is better", columns)

@@ -25,7 +25,7 @@ def as_text(report: SplitReport) -> str:
 
 
 def table_lines(table: Table, width: int) -> list[str]:
-    """Lay out a table in lines of at most `width` columns; names are cut where that is too short for them."""
+    """Lay out a table in lines of at most `width` columns, its title first; names are cut where they are too long."""
     table = table.fitting(width)
     widths = table.widths()
     named = [at for at, column in enumerate(table.columns) if column.kind == "name"]

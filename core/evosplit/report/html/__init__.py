@@ -90,8 +90,8 @@ def _page(report: SplitReport) -> str:
         "stratified": stratified,
         "grouped": labelled and not stratified and grouped,
         "too_large": labelled and not stratified and not grouped,
-        "recipe": "method" in settings and settings.get("seed") is not None,
-        "no_recipe": "method" in settings and settings.get("seed") is None,
+        "recipe": settings.get("seed") is not None,
+        "no_recipe": "seed" in settings and settings["seed"] is None,
     }
     tiles = (
         f'<div class="tile {each.mood}"><dt>{_e(each.title)}</dt><dd><div class="big">{_e(each.value)}</div>'

@@ -1,0 +1,115 @@
+"""What the commands print: the tables and sentences of reports and audits, and what was done."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from evosplit.report.tables import Table, overview
+from evosplit.report.terminal import clean
+from evosplit.report.text import table_lines
+from evosplit.wording import Nouns, counted
+from evosplit_plugins.cli.terminal import terminal
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from evosplit import Split
+    from evosplit_plugins.audit import Audit
+
+__all__ = ["show_audit", "show_report", "tell"]
+
+_LABELS = 100  # of a split that was made; of more labels, those furthest from their shares
+_LABELS_OF_AUDIT = 8
+
+
+def show_report(args: argparse.Namespace, split: Split, done: Mapping[str, Any], *, nouns: Nouns | None = None) -> None:
+    """Print the report of a split: its tables, then its summary, which so stays in sight; or JSON with `--json`.
+
+    Parameters
+    ----------
+    args
+        The flags of the command.
+    split
+        The split; it carries its label counts.
+    done
+        What else there is to tell, such as the files that were written: JSON gets it as it is, a reader one line each.
+    nouns
+        What samples and labels are called.
+    """
+    if args.json:
+        print(json.dumps({**split.report(nouns).to_dict(), **done}, indent=2))
+    elif not args.quiet:
+        report, console = split.report(nouns), terminal()
+        _print_tables(console, overview(report, labels=_LABELS))
+        for line in report.summary:
+            _print(console, line)
+        _print_facts(done)
+
+
+def show_audit(audit: Audit, failures: Sequence[str], *, judged: bool) -> None:
+    """Print what matters first: leaks, the verdict, what EvoSplit would give, then where it hurts.
+
+    Parameters
+    ----------
+    audit
+        The audit.
+    failures
+        Why it fails; see `Audit.failures`.
+    judged
+        Whether it was asked to pass or fail.
+    """
+    console = terminal()
+    for leak in audit.leaks:
+        _print(console, str(leak), "LEAK ", "bold red")
+    _print(console, "", audit.verdict, "bold")
+    for line in audit.comparison():
+        _print(console, line)
+    console.print()
+    beside = None if audit.instead_report is None else ("EvoSplit", audit.instead_report)
+    _print_tables(console, overview(audit.report, labels=_LABELS_OF_AUDIT, beside=beside))
+    for line in audit.split.notes:
+        _print(console, line)
+    if failures:
+        leaks = {str(leak) for leak in audit.leaks}  # which were listed before
+        reasons = [reason.removesuffix(".") for reason in failures if reason not in leaks]
+        n_leaks = len(failures) - len(reasons)
+        if n_leaks:
+            reasons.insert(0, counted(n_leaks, "leak", "leaks"))
+        _print(console, "; ".join(reasons), "failed: ", "bold red")
+    elif judged:
+        _print(console, "", "passed", "bold green")
+
+
+def tell(args: argparse.Namespace, values: Mapping[str, Any], lines: Mapping[str, Any] | None = None) -> None:
+    """Say what a command did: `values` as JSON with `--json`, else `lines` (or the values) one by one."""
+    if args.json:
+        print(json.dumps(dict(values), indent=2))
+    elif not args.quiet:
+        _print_facts(values if lines is None else lines)
+
+
+def _print_facts(facts: Mapping[str, Any]) -> None:
+    for key, value in facts.items():
+        if isinstance(value, (list, tuple)):
+            print("\n  ".join([f"{clean(key)}:", *(clean(str(entry)) for entry in value)]))
+        else:
+            print(f"{clean(key)}: {clean(str(value))}")
+
+
+def _print_tables(console: Console, tables: Iterable[Table]) -> None:
+    for table in tables:
+        title, head, *rows = table_lines(table, console.width)
+        _print(console, "", title, "bold")
+        _print(console, "", head, "dim")
+        for row in rows:
+            _print(console, row)
+        console.print()
+
+
+def _print(console: Console, text: str, start: str = "", style: str = "") -> None:
+    from rich.text import Text
+
+    console.print(Text.assemble((clean(start), style), clean(text)))
