@@ -11,6 +11,7 @@ import pytest
 
 import evosplit
 from evosplit import LabelCounts
+from evosplit.report.tables import objective_titles
 
 pytestmark = pytest.mark.browser
 
@@ -149,7 +150,7 @@ def test_data_without_labels(open_page):
     """A split of samples without any label has a page too, which says so."""
     with open_page("bare") as page:
         assert page.locator("#labels p").inner_text() == "No sample carries a label."
-        assert page.locator("#pairs, #trade-offs, #constraints").count() == 0
+        assert page.locator("#pairs, #trade-offs, #strata").count() == 0
 
 
 def test_names_are_text(open_page):
@@ -157,7 +158,7 @@ def test_names_are_text(open_page):
     with open_page("small") as page:
         assert HOSTILE in names(page)
         assert HOSTILE in page.locator("[data-table=labels] thead").inner_text()
-        assert HOSTILE in page.locator("#sizes").inner_text()
+        assert HOSTILE in page.locator("#subsets").inner_text()
         assert page.locator("script").count() == 2
 
 
@@ -219,7 +220,7 @@ def test_sorting(open_page, pages):
         page.locator("[data-table=labels]").get_by_role("button", name="label", exact=True).click()
         assert names(page)[1:4] == ["class 0", "class 1", "class 2"]
         report = pages[1]["constrained"].report()
-        by_share = max((row for row in report.labels), key=lambda row: row.samples[2] / row.total)
+        by_share = max(report.labels, key=lambda row: row.samples[2] / row.total)
         page.locator("[data-table=labels]").get_by_role("button", name="test").click()
         assert names(page)[0].strip() == by_share.label.strip()
 
@@ -236,20 +237,20 @@ def test_counting_instances(open_page, pages):
         assert column(page, "labels", "instances") == sorted(sum(row.instances) for row in report.labels)
 
 
-def test_strata_have_tables(open_page):
-    """Each stratum has its table; its name is text."""
+def test_strata_have_a_table(open_page):
+    """The categories of all strata are in one table; their names are text."""
     with open_page("constrained") as page:
-        assert page.locator("#constraints h3").all_inner_texts() == ["light <b>", SITE, "Weights"]
-        assert names(page, "stratum0") == ["day", "night"]
-        assert sum(column(page, "stratum1", "samples")) == 400
-        assert page.get_by_role("searchbox", name=f"Search {SITE}").count() == 1
+        assert set(names(page, "strata")) == {"light <b>", SITE}
+        assert sum(column(page, "strata", "times")) == 800
+        page.get_by_role("searchbox", name="Search categories").fill("night")
+        assert names(page, "strata") == ["light <b>"]
         assert page.locator("[onclick]").count() == 0
 
 
 @pytest.mark.parametrize("touch", [False, True], ids=["mouse", "finger"])
 def test_points_of_the_front_tell_their_values(open_page, pages, touch):
     """Pointing at a trade-off shows its values, and marks it in every chart; pointing elsewhere hides them."""
-    front = pages[1]["many"].report().front
+    front = pages[1]["many"].front
     with open_page("many", PHONE if touch else WIDE, has_touch=touch) as page:
         charts = page.locator("[data-chart=front] .chart")
         charts.first.scroll_into_view_if_needed()
@@ -261,10 +262,10 @@ def test_points_of_the_front_tell_their_values(open_page, pages, touch):
         assert tip.is_visible()
         assert tip.locator("b").inner_text() == "Trade-off 0"
         assert [line.partition(": ")[0] for line in tip.locator("span").all_inner_texts()] == [
-            title.partition(": ")[0] for title in front.titles
+            title.partition(": ")[0] for title in objective_titles(front.objective_names)
         ]
         assert float(tip.locator("span").first.inner_text().split(": ")[-1]) == pytest.approx(
-            front.values[0, 0], rel=0.01
+            front.objectives[0, 0], rel=0.01
         )
         assert charts.nth(1).locator(".ring").get_attribute("visibility") == "visible"
         if not touch:
@@ -274,13 +275,13 @@ def test_points_of_the_front_tell_their_values(open_page, pages, touch):
 
 def test_points_are_coloured_by_what_their_chart_hides(open_page, pages):
     """In the chart of two objectives, the colours of the points are in the order of the third."""
-    front = pages[1]["many"].report().front
+    front, chosen = pages[1]["many"].front, pages[1]["many"].chosen
     with open_page("many") as page:
         drawn = page.locator("[data-chart=front] .chart").first.locator("circle.point, polygon.star")
         styles = [point.get_attribute("style") for point in drawn.all()]
         percents = [int(re.search(r"var\(--s1\) (\d+)%", style).group(1)) for style in styles]
-    others = [i for i in range(len(front)) if i != front.chosen]  # the star is drawn last
-    hidden = front.values[[*others, front.chosen], 2]
+    others = [i for i in range(len(front)) if i != chosen]  # the star is drawn last
+    hidden = front.objectives[[*others, chosen], 2]
     assert np.argsort(percents).tolist() == np.argsort(hidden).tolist()
     assert (min(percents), max(percents)) == (0, 100)
 
@@ -289,11 +290,11 @@ def test_sizes_tell_instances_and_samples_without_a_label(open_page, pages):
     """The table of the subsets counts both, with their shares."""
     report = pages[1]["small"].report()
     with open_page("small") as page:
-        assert page.locator("#sizes thead th").all_inner_texts()[-2:] == ["instances", "no label"]
-        for row, shown in zip(report.subset_rows(), page.locator("#sizes tbody tr").all(), strict=True):
+        assert page.locator("#subsets thead th").all_inner_texts()[-2:] == ["instances", "no label"]
+        for row, shown in zip(report.subsets, page.locator("#subsets tbody tr").all(), strict=True):
             cells = shown.locator("td").all_inner_texts()[-2:]
-            assert cells[0].split()[0] == f"{row.instances:,}{100 * row.instance_share:.2f}"
-            assert cells[1].split()[0] == f"{row.unlabelled:,}{100 * row.unlabelled_share:.2f}"
+            for part, cell in zip((row.instances, row.unlabelled), cells, strict=True):
+                assert cell.split() == [f"{part.count:,}{100 * part.share:.1f}", "%"]
 
 
 def test_charts_by_keyboard(open_page, pages):

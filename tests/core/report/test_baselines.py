@@ -9,22 +9,13 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from reports import long_tailed, report_on
 from strategies import problems
 
 import evosplit
-from evosplit import LabelCounts, baselines
-from evosplit.baselines import enough_draws
-
-
-def long_tailed(m=400, q=8):
-    """Draw counts with a frequent and some rare labels."""
-    rng = np.random.default_rng(0)
-    return (rng.random((m, q)) < 0.7 / np.arange(1, q + 1) ** 2) * rng.integers(1, 3, (m, q))
-
-
-def report_on(counts, ratios=(0.8, 0.1, 0.1), **options):
-    """Split with a fast method and report."""
-    return evosplit.split(counts, ratios, **{"method": "sois", **options}).report()
+from evosplit import LabelCounts
+from evosplit.report import baselines
+from evosplit.report.baselines import enough_draws
 
 
 # --- random splits
@@ -50,7 +41,7 @@ def test_expectation_is_the_mean_of_all_splits(problem, data):
     names = [f"s{j}" for j in range(len(sizes))]
     asked = None if locked is None else [None if j < 0 else names[j] for j in locked]
     made = evosplit.split(counts, dict(zip(names, sizes, strict=True)), method="random", locked=asked)
-    random = made.report().random
+    random = made.report().baselines.random
     for name in ("ld", "lpd"):
         assert random[name] == pytest.approx(np.mean([one[name] for one in found]), rel=1e-12, abs=1e-15)
 
@@ -59,21 +50,21 @@ def test_spread_of_random_splits():
     """The spread is that of single random splits, and small sets are drawn often enough to tell it and the means."""
     counts = LabelCounts(long_tailed())
     report = report_on(counts)
-    assert report.random_draws == enough_draws(counts.matrix.nnz) == 100
+    assert report.baselines.draws == enough_draws(counts.matrix.nnz) == 100
     seeds = range(1_000, 1_100)
     others = [evosplit.split(counts, (0.8, 0.1, 0.1), method="random", seed=seed).measures.to_dict() for seed in seeds]
     for name in ("ld", "ld_occurrences", "lpd"):
         values = np.array([found[name] for found in others])
-        assert report.random_spread[name] == pytest.approx(values.std(), rel=0.5)
-        assert report.random[name] == pytest.approx(values.mean(), abs=0.5 * values.std())
+        assert report.baselines.random_spread[name] == pytest.approx(values.std(), rel=0.5)
+        assert report.baselines.random[name] == pytest.approx(values.mean(), abs=0.5 * values.std())
 
 
 def test_random_splits_with_groups_keep_them():
     """With groups the means are those of random splits that keep them whole, which are further off."""
     counts = (np.arange(240)[:, None] // 12 == np.arange(20)).astype(int)  # a label for each group
-    grouped = report_on(counts, (0.5, 0.5), method="random", groups=np.arange(240) // 12).random
+    grouped = report_on(counts, (0.5, 0.5), method="random", groups=np.arange(240) // 12).baselines.random
     assert grouped["flz"] == 20
-    assert grouped["ld"] > 3 * report_on(counts, (0.5, 0.5), method="random").random["ld"]
+    assert grouped["ld"] > 3 * report_on(counts, (0.5, 0.5), method="random").baselines.random["ld"]
 
 
 # --- iterative stratification
@@ -84,9 +75,11 @@ def test_baselines_are_the_methods():
     counts = LabelCounts(long_tailed())
     split = evosplit.split(counts, (0.8, 0.1, 0.1), effort="fast")
     report = split.report()
-    assert report.stratified["sois"] == evosplit.split(counts, (0.8, 0.1, 0.1), method="sois").measures.to_dict()
+    assert (
+        report.baselines.stratified["sois"] == evosplit.split(counts, (0.8, 0.1, 0.1), method="sois").measures.to_dict()
+    )
     by_labels = evosplit.split(counts, (0.8, 0.1, 0.1), method="is", objectives=("samples", "instances"))
-    assert report.stratified["is"] == by_labels.measures.to_dict()
+    assert report.baselines.stratified["is"] == by_labels.measures.to_dict()
     again = evosplit.split(LabelCounts(long_tailed()), (0.8, 0.1, 0.1), effort="fast").report()
     assert again.to_dict() == report.to_dict()
 
@@ -97,7 +90,7 @@ def test_baselines_are_found_once():
     gc.collect()  # what other tests left behind
     known = len(baselines._cache)
     first, other = split.report(), split.pick(0).report()
-    assert first.stratified is other.stratified
+    assert first.baselines is other.baselines
     assert len(baselines._cache) == known + 1
     del split, first, other
     gc.collect()
@@ -106,11 +99,11 @@ def test_baselines_are_found_once():
 
 def test_large_data_skips_stratification(monkeypatch):
     """Beyond the limits the dear baselines are left out, in the report and in its text."""
-    assert report_on(long_tailed()).stratified.keys() == {"is", "sois"}
+    assert report_on(long_tailed()).baselines.stratified.keys() == {"is", "sois"}
     monkeypatch.setattr(baselines, "MOST_PAIR_ENTRIES", 3)
-    assert report_on(long_tailed()).stratified.keys() == {"is"}
+    assert report_on(long_tailed()).baselines.stratified.keys() == {"is"}
     monkeypatch.setattr(baselines, "MOST_ENTRIES", 3)
     report = report_on(long_tailed())
-    assert report.stratified == {}
-    assert "stratified" not in str(report)
-    assert report.comparison()[0].by_pairs is None
+    assert report.baselines.stratified == {}
+    assert "SOIS" not in str(report)
+    assert report.measure_rows[0].by_pairs is None
