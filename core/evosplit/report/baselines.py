@@ -19,6 +19,7 @@ from evosplit.constraints import FREE, Constraints, sizes_around_locks
 from evosplit.counts import LabelCounts
 from evosplit.measures import expected_deviation, measures_of, subset_tables
 from evosplit.ratios import Subsets
+from evosplit.report.effects import strata_deviation, stratum_table
 from evosplit.report.shares import deviations
 from evosplit.rng import Stream
 
@@ -39,7 +40,7 @@ class Baselines:
     Attributes
     ----------
     random
-        What random splits give on average.
+        What random splits give on average; with strata, also how uneven these are ("strata").
     random_spread
         How far one random split is from that, as a standard deviation.
     random_deviation
@@ -91,6 +92,7 @@ def baselines_of(split: Split, counts: LabelCounts) -> Baselines:
 def _baselines(split: Split, counts: LabelCounts) -> Baselines:
     targets = np.array(split.target_sizes)
     constraints = _binding(split)
+    asked = () if split.constraints is None else split.constraints.strata
     subsets = Subsets(split.names, _sizes(split, constraints))
     lengths = np.diff(counts.label_sets.counts.indptr).astype(np.int64)
     draws = enough_draws(int((lengths * (lengths + 1) // 2).sum()) + counts.n_samples)
@@ -98,7 +100,9 @@ def _baselines(split: Split, counts: LabelCounts) -> Baselines:
     deviation = np.zeros(counts.n_labels)
     for assignment in _by_method("random", counts, subsets, constraints, draws):
         tables = subset_tables(counts, assignment, len(targets))
-        measures.append(measures_of(tables, targets).to_dict())
+        strata = [stratum_table(stratum.counts, assignment, split.names) for stratum in asked]
+        further = {"strata": strata_deviation(strata)} if strata else {}
+        measures.append(measures_of(tables, targets).to_dict() | further)
         deviation += deviations(tables.samples, tables.sizes) / draws
     columns = {name: np.array([found[name] for found in measures], dtype=np.float64) for name in measures[0]}
     random = {name: float(values.mean()) for name, values in columns.items()}

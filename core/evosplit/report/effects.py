@@ -11,12 +11,13 @@ import numpy.typing as npt
 
 from evosplit.constraints import Constraints, GroupIndex
 from evosplit.counts import LabelCounts
+from evosplit.measures import odds_deviation
 from evosplit.report.shares import ShareTable
 
 if TYPE_CHECKING:
     from evosplit.result import Split
 
-__all__ = ["ConstraintEffects", "GroupEffect", "effects_of"]
+__all__ = ["ConstraintEffects", "GroupEffect", "effects_of", "strata_deviation", "stratum_table"]
 
 
 @dataclass(frozen=True)
@@ -111,7 +112,10 @@ def effects_of(
         groups=None if constraints.groups is None else _group_effect(constraints.groups, split.assignment, k),
         locked=tuple(np.bincount(constraints.locked[held], minlength=k).tolist()),
         moved=int((split.assignment[held] != constraints.locked[held]).sum()),
-        strata=tuple((stratum.name, _stratum_table(split, stratum.counts)) for stratum in constraints.strata),
+        strata=tuple(
+            (stratum.name, stratum_table(stratum.counts, split.assignment, split.names))
+            for stratum in constraints.strata
+        ),
         min_per_label=least,
         below_minimum={counts.labels[i]: int(smallest[i]) for i in below},
     )
@@ -132,11 +136,15 @@ def _group_effect(groups: GroupIndex, assignment: npt.NDArray[np.integer[Any]], 
     )
 
 
-def _stratum_table(split: Split, counts: LabelCounts) -> ShareTable:
-    inside = [counts.matrix[split.indices(name)].sum(axis=0) for name in split.names]
-    return ShareTable(
-        names=counts.labels,
-        subsets=split.names,
-        sizes=np.array(split.sizes, dtype=np.int64),
-        counts=np.stack(inside, axis=1).astype(np.int64),
-    )
+def stratum_table(
+    counts: LabelCounts, assignment: npt.NDArray[np.integer[Any]], subsets: tuple[str, ...]
+) -> ShareTable:
+    """Count the categories of a stratum in the subsets."""
+    inside = [counts.matrix[np.flatnonzero(assignment == j)].sum(axis=0) for j in range(len(subsets))]
+    sizes = np.bincount(assignment, minlength=len(subsets))
+    return ShareTable(counts.labels, subsets, sizes, np.stack(inside, axis=1).astype(np.int64))
+
+
+def strata_deviation(tables: Sequence[ShareTable]) -> float:
+    """Return how uneven strata are, as the objective "strata" measures it: Eq. 2 for categories, averaged."""
+    return float(np.mean([odds_deviation(table.counts, table.counts.sum(axis=0)).mean() for table in tables]))

@@ -19,7 +19,7 @@ from evosplit.files import write_atomically
 from evosplit.front import ParetoFront
 from evosplit.measures import Measures, SubsetTables
 from evosplit.report.baselines import Baselines, baselines_of
-from evosplit.report.effects import ConstraintEffects, effects_of
+from evosplit.report.effects import ConstraintEffects, effects_of, strata_deviation
 from evosplit.report.plotly import as_figure, front_figure, label_figure, pair_figure
 from evosplit.report.sentences import summary_of
 from evosplit.report.shares import Part, ShareTable, deviations, misplaced
@@ -145,8 +145,8 @@ class MeasureRow:
 
     @property
     def relative_spread(self) -> float:
-        """The spread divided by the average of random splits; 0 where that is 0."""
-        return self.random_spread / self.random if self.random > 0 else 0.0
+        """The spread divided by the average of random splits; 0 where all are the same."""
+        return self.random_spread / self.random if self.random_spread > 1e-12 else 0.0
 
 
 @dataclass(frozen=True, repr=False)
@@ -248,9 +248,15 @@ class SplitReport:
         return any(row.instances != row.samples for row in self.labels)
 
     @cached_property
+    def values(self) -> dict[str, float]:
+        """All measures of the split by name; where there are strata, how uneven they are as well ("strata")."""
+        strata = [] if self.effects is None else [table for _, table in self.effects.strata]
+        return self.measures.to_dict() | ({"strata": strata_deviation(strata)} if strata else {})
+
+    @cached_property
     def measure_rows(self) -> tuple[MeasureRow, ...]:
         """The measures that a reader compares."""
-        nouns, values = self.nouns, self.measures.to_dict()
+        nouns, values = self.nouns, self.values
         described: list[tuple[str, str, str, float | None]] = [
             ("ld", "LD", f"{nouns.samples} per {nouns.label}", self.measures.ld_bound),
             ("ld_occurrences", "LD'", f"instances per {nouns.label}", None),
@@ -258,22 +264,17 @@ class SplitReport:
             ("lpd_occurrences", "LPD'", "share of all pairs", None),
             ("ed", "ED", "size error", self.best_ed),
             ("flz", "FLZ", f"missing {nouns.labels}", self.flz_bound),
+            ("strata", "strata", "all categories", None),
         ]
         by_pairs, by_labels = (self.baselines.stratified.get(method, {}) for method in ("sois", "is"))
         random, spread = self.baselines.random, self.baselines.random_spread
-        rows = [
+        return tuple(
             MeasureRow(
                 key, name, meaning, values[key], by_pairs.get(key), by_labels.get(key), random[key], spread[key], bound
             )
             for key, name, meaning, bound in described
-        ]
-        if self.front is not None and "strata" in self.front.objective_names:
-            at = self.front.objective_names.index("strata")
-            value, reference = self.front.objectives[self.chosen, at], self.front.reference[at]
-            rows.append(
-                MeasureRow("strata", "strata", "all categories", float(value), None, None, float(reference), 0.0, None)
-            )
-        return tuple(rows)
+            if key in values
+        )
 
     def worst_labels(self, limit: int) -> list[LabelRow]:
         """List the labels that are furthest from their shares; those as close as whole samples allow come last."""
@@ -314,7 +315,7 @@ class SplitReport:
             "instances": by_subset(row.instances.count for row in self.subsets),
             "unlabelled": by_subset(row.unlabelled.count for row in self.subsets),
             "summary": list(self.summary),
-            "measures": self.measures.to_dict(),
+            "measures": self.values,
             "random": dict(self.baselines.random),
             "random_spread": dict(self.baselines.random_spread),
             "random_draws": self.baselines.draws,
@@ -360,7 +361,6 @@ class SplitReport:
             else {
                 "objective_names": list(front.objective_names),
                 "objectives": front.objectives.tolist(),
-                "reference": front.reference.tolist(),
                 "chosen": self.chosen,
             },
             "constraints": self.effects and self.effects.to_dict(self.names),

@@ -14,11 +14,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from evosplit.report.effects import ConstraintEffects
-    from evosplit.report.numbers import SplitReport
+    from evosplit.report.numbers import MeasureRow, SplitReport
     from evosplit.wording import Nouns
 
 __all__ = ["Highlight", "highlights_of", "summary_of"]
 
+Mood = Literal["good", "bad", ""]
 _COMMON = 10  # samples per subset, on average, from which a label or category is judged in percent
 _ALIKE = 1.05  # times closer or further up to which two splits are called as close
 
@@ -30,7 +31,7 @@ class Highlight:
     title: str
     value: str
     meaning: str
-    mood: Literal["good", "bad", ""]
+    mood: Mood
 
 
 def summary_of(report: SplitReport) -> Iterator[str]:
@@ -56,11 +57,8 @@ def highlights_of(report: SplitReport) -> Iterator[Highlight]:
         if row.random > 0 and not row.value:
             yield Highlight(title.capitalize(), "perfect", "exactly their shares in every subset", "good")
         elif row.random > 0:
-            closer = row.times_random <= 1
-            how = "closer to" if closer else "further from"
-            meaning = f"{how} their shares than in the average random split"
-            times = 1 / row.times_random if closer else row.times_random
-            yield Highlight(title.capitalize(), f"{_factor(times)} ×", meaning, "good" if closer else "bad")
+            value, how, mood = _beside_random(row)
+            yield Highlight(title.capitalize(), value, f"{how} in the average random split", mood)
     proved = report.n_missing <= report.missing_bound
     meaning = f"every {nouns.label} is in every subset"
     if report.n_missing:
@@ -129,14 +127,10 @@ def _comparison(report: SplitReport) -> Iterator[str]:
         if not row.value:
             yield f"{what.capitalize()} have exactly their shares in every subset."
             continue
-        times = row.times_random
-        how = "as close to their shares as"
-        if times * _ALIKE < 1:
-            how = f"{_factor(1 / times)} times closer to their shares than"
-        elif times > _ALIKE:
-            how = f"{_factor(times)} times further from their shares than"
-        around = f"; single random splits vary by ± {100 * row.relative_spread:.0f} %"
-        yield f"{what.capitalize()} are {how} in the average random split ({row.name}{around})."
+        much, how, _ = _beside_random(row)
+        around = f"{row.name}; single random splits vary by ± {100 * row.relative_spread:.0f} %"
+        how = f"{much.replace('×', 'times')} {how} in the average random split ({around})"
+        yield f"{what.capitalize()} are {how}."
 
 
 def _constraints(effects: ConstraintEffects, nouns: Nouns, k: int) -> Iterator[str]:
@@ -161,6 +155,16 @@ def _constraints(effects: ConstraintEffects, nouns: Nouns, k: int) -> Iterator[s
         yield f"{has} fewer than {least} {nouns.samples} in some subset: {listed(below)}."
     elif least > 1:
         yield f"Every subset has at least {least} {nouns.samples} of every {nouns.label}."
+
+
+def _beside_random(row: MeasureRow) -> tuple[str, str, Mood]:
+    """Say how close to their shares things are beside the average random split: (how much, in which way, the mood)."""
+    times = row.times_random
+    if times * _ALIKE < 1:
+        return f"{_factor(1 / times)} ×", "closer to their shares than", "good"
+    if times > _ALIKE:
+        return f"{_factor(times)} ×", "further from their shares than", "bad"
+    return "as close", "to their shares as", ""
 
 
 def _factor(times: float) -> str:

@@ -17,7 +17,6 @@ from evosplit import LabelCounts
 from evosplit.report import baselines
 from evosplit.report.baselines import enough_draws
 
-
 # --- random splits
 
 

@@ -92,7 +92,10 @@ def test_measures_are_those_of_their_names():
         assert (row.value, row.random) == (values[row.key], random[row.key])
         assert row.times_random == (row.value / row.random if row.random else 0)
     assert further.key == "strata"
-    assert further.value == report.front.objectives[report.chosen, report.front.objective_names.index("strata")]
+    of_front = report.front.objectives[report.chosen, report.front.objective_names.index("strata")]
+    assert further.value == report.to_dict()["measures"]["strata"] == pytest.approx(of_front)
+    assert further.random == pytest.approx(random["strata"])
+    assert further.random_spread > 0
 
 
 def test_labels_that_share_samples_are_not_held_against_the_split():

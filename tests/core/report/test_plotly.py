@@ -28,7 +28,7 @@ def report():
 
 @pytest.mark.parametrize("by", ["samples", "instances"])
 def test_labels_are_drawn_as_counted(report, by):
-    """A point for each label and subset: how far its share is off; bars show random splits where samples are counted."""
+    """A point for each label and subset: how far its share is off; bars show random splits, of samples only."""
     figure = report.plot_labels(by=by)
     parts = report.shares(report.occurring, by=by).parts
     assert type(figure).__module__.startswith("plotly.graph_objs")

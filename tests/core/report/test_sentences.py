@@ -6,7 +6,6 @@ import re
 from dataclasses import replace
 
 import numpy as np
-import pytest
 from reports import constrained, report_as_placed, report_on
 
 import evosplit
@@ -75,21 +74,14 @@ def test_labels_that_never_occur():
     assert "1 label occurs in no sample: unicorn." in summary
 
 
-@pytest.mark.parametrize(
-    ("wrong", "said"),
-    [(0, r"Labels are \d+ times further from their shares than in"), (44, "Labels are as close to their shares as in")],
-)
-def test_no_better_than_random_is_said(wrong, said):
-    """A split that is worse than chance, or as chance has it, is told so."""
-    placed = np.repeat([0, 1], 50)
-    placed[:wrong], placed[50 : 50 + wrong] = 1, 0  # of 50 samples of the label, 44 here and 6 there
-    counts = np.repeat([[1], [0]], 50, axis=0)
-    report = report_as_placed(counts, placed)
-    if wrong:
-        report = replace(
-            report, baselines=replace(report.baselines, random={**report.baselines.random, "ld": report.measures.ld})
-        )
-    assert re.search(said, "\n".join(report.summary))
+def test_no_better_than_random_is_said():
+    """A split that is worse than chance, or as chance has it, is told so, in the summary and in the highlights."""
+    report = report_as_placed(np.repeat([[1], [0]], 50, axis=0), np.repeat([0, 1], 50))
+    assert re.search(r"Labels are \d+ times further from their shares than in", "\n".join(report.summary))
+    random = report.baselines.random | {"ld": 1.04 * report.measures.ld}
+    alike = replace(report, baselines=replace(report.baselines, random=random))
+    assert "Labels are as close to their shares as in the average random split" in "\n".join(alike.summary)
+    assert [each.value for each in highlights_of(alike)][1] == "as close"
 
 
 def test_constraints_are_told():
