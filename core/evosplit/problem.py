@@ -225,7 +225,7 @@ class SplitProblem:
 
     @cached_property
     def random_reference(self) -> Floats:
-        """What a random split scores on each objective: the unit of search and pick (see `evosplit.report.baselines`)."""
+        """What a random split scores on each objective, the unit of search and pick; see `report.baselines`."""
         return self.by_objective(self.block_reference)
 
     def of_samples(self, assignment: npt.NDArray[Any]) -> npt.NDArray[Any]:

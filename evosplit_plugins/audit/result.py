@@ -14,7 +14,7 @@ import evosplit
 from evosplit import EvoSplitError, EvoSplitWarning, Split, SplitReport
 from evosplit.report import MeasureRow
 from evosplit.rng import Seed
-from evosplit.wording import counted
+from evosplit.wording import Nouns, counted
 from evosplit_plugins.audit.leaks import (
     CONTENT,
     GROUP,
@@ -49,22 +49,25 @@ class Audit:
         What its subsets share.
     instead
         The split that EvoSplit makes at the same sizes; None if it was not asked for.
+    nouns
+        What the report calls samples and labels.
     """
 
     split: Split
     leaks: tuple[Leak, ...] = ()
     instead: Split | None = None
+    nouns: Nouns | None = None
 
     @cached_property
     def report(self) -> SplitReport:
         """The report of the split, with leaks and comparison among its notes."""
         leaks = (f"Leak: {leak}" for leak in self.leaks)
-        return replace(self.split, notes=(*leaks, *self.comparison(), *self.split.notes)).report()
+        return replace(self.split, notes=(*leaks, *self.comparison(), *self.split.notes)).report(self.nouns)
 
     @cached_property
     def instead_report(self) -> SplitReport | None:
         """The report of the split that EvoSplit makes."""
-        return None if self.instead is None else self.instead.report()
+        return None if self.instead is None else self.instead.report(self.nouns)
 
     @cached_property
     def _judged(self) -> dict[str, MeasureRow]:
@@ -95,7 +98,7 @@ class Audit:
             *most, last = (JUDGED[key] for key in judged)
             what = f"{', '.join(most)} and {last}" if most else last
             return f"Good: {what} are at least twice as close to their shares as in random splits."
-        more = "".join(f", {_in_brief(judged[key])}" for key in others)
+        more = "".join(f"; {_in_brief(judged[key])}" for key in others)
         return f"{grades[first].capitalize()}: {_in_words(judged[first])}{more}."
 
     def comparison(self) -> list[str]:
@@ -104,8 +107,8 @@ class Audit:
             return []
         here, there = self.split.measures.to_dict(), self.instead.measures.to_dict()
         better = [
-            f"{row.name} {here[key] / there[key]:.1f} times smaller" if there[key] else f"{row.name} 0"
-            for key, row in self._judged.items()
+            f"{name} {here[key] / there[key]:.1f} times smaller" if there[key] else f"{name} 0"
+            for key, name in (("ld", "LD"), ("ld_occurrences", "LD'"), ("lpd", "LPD"))
             if here[key] > there[key] * _AS_GOOD
         ]
         if not better:
@@ -134,7 +137,7 @@ class Audit:
             if not fail_over > 0:
                 raise EvoSplitError(f"fail_over={fail_over} is no limit; give a positive number, such as 2")
             reasons += [
-                f"{_in_words(row)}; that is more than {fail_over:g}."
+                f"{_in_words(row)}, more than {fail_over:g}."
                 for row in self._judged.values()
                 if row.times_random > fail_over
             ]
@@ -271,10 +274,9 @@ def _grade(row: MeasureRow) -> str:
 
 
 def _in_words(row: MeasureRow) -> str:
-    return (
-        f"{row.name} is {row.times_random:.2f} times that of random splits, which vary by ± {row.relative_spread:.2f}"
-    )
+    spread = f"single ones vary by ± {row.relative_spread:.2f}"
+    return f"{row.name} is {row.times_random:.2f} times that of the average random split ({spread})"
 
 
 def _in_brief(row: MeasureRow) -> str:
-    return f"{row.name} {row.times_random:.2f}, random ± {row.relative_spread:.2f}"
+    return f"{row.name} {row.times_random:.2f}, ± {row.relative_spread:.2f}"

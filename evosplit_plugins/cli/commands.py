@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -214,6 +215,7 @@ def _audit(args: argparse.Namespace) -> int:
             on_progress=lambda done, message: on_progress(0.2 + 0.8 * done, message),
             **values_from(args, shared_options("group_by", "group_regex", *_SEARCH)),
         )
+    judged = replace(judged, nouns=_nouns(adapter))
     failures = judged.failures(args.fail_over, allow_leaks=args.allow_leaks)
     if page is not None:
         with page.stage() as stage:
