@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -328,32 +328,18 @@ class SplitReport:
             },
             "labels": [
                 {
-                    "label": row.label,
+                    **asdict(row),
                     "samples": by_subset(row.samples),
                     "instances": by_subset(row.instances),
                     "total_samples": row.total,
-                    "total_instances": sum(row.instances),
-                    "share": by_subset(part.share for part in parts),
-                    "deviation": row.deviation,
-                    "instance_deviation": row.instance_deviation,
-                    "random_deviation": row.random_deviation,
-                    "misplaced": row.misplaced,
-                    "missing": list(row.missing),
                 }
-                for row, parts in zip(self.labels, self.shares(self.labels).parts, strict=True)
+                for row in self.labels
             ],
             "pairs": {
                 "total": self.n_pairs,
                 "exact": self.n_pairs_exact,
                 "worst": [
-                    {
-                        "labels": list(row.labels),
-                        "samples": by_subset(row.samples),
-                        "total_samples": row.total,
-                        "deviation": row.deviation,
-                        "misplaced": row.misplaced,
-                    }
-                    for row in self.pairs
+                    {**asdict(row), "samples": by_subset(row.samples), "total_samples": row.total} for row in self.pairs
                 ],
             },
             "front": None

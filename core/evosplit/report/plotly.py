@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from evosplit.front import ParetoFront
     from evosplit.report.numbers import SplitReport
-    from evosplit.report.shares import Part, ShareTable
+    from evosplit.report.shares import ShareTable
 
 __all__ = ["as_figure", "escape", "front_figure", "label_figure", "pair_figure"]
 
@@ -68,28 +68,44 @@ def pair_figure(report: SplitReport, *, limit: int | None = None) -> dict[str, A
 
 
 def _share_figure(table: ShareTable, unit: str, random: Sequence[float] = ()) -> dict[str, Any]:
-    """Draw how far each thing is from its share in each subset, in percent of the share."""
-    rows, totals = list(range(len(table))), table.totals.tolist()
-    traces = []
+    """Draw how far each thing is from its share in each subset, in percent of the share.
+
+    There is a trace for each subset, in their order, with a point for each row; further traces follow.
+    """
+    rows, totals, k = list(range(len(table))), table.totals.tolist(), len(table.subsets)
+    traces: list[dict[str, Any]] = []
+    lacking: list[tuple[float, str]] = []
     for j, name in enumerate(table.subsets):
         parts = [table.parts[i][j] for i in rows]
+        height = [i + min(0.6 / k, 0.2) * (j - (k - 1) / 2) for i in rows]  # so that equal ones can be told apart
+        said = [f"{escape(table.names[i])} in {escape(name)}" for i in rows]
+        lacking += [(height[i], f"{said[i]}: none of {totals[i]:,} {unit}") for i in rows if not parts[i].count]
         traces.append(
             {
                 "type": "scatter",
                 "mode": "markers",
                 "name": escape(name),
-                "x": [100 * min(part.excess, _FURTHEST) for part in parts],
-                "y": rows,
-                "marker": {
-                    "color": COLOURS[j % len(COLOURS)],
-                    "size": 10,
-                    "symbol": [_symbol(part) for part in parts],
-                },
+                "x": [100 * min(part.excess, _FURTHEST) if part.count else None for part in parts],
+                "y": height,
+                "marker": {"color": COLOURS[j % len(COLOURS)], "size": 9},
                 "hovertext": [
-                    f"{escape(table.names[i])} in {escape(name)}<br>{parts[i].count:,} of {totals[i]:,} {unit}: "
-                    f"{percent(parts[i].share)} (target {percent(parts[i].target)})"
-                    for i in rows
+                    f"{said[i]}<br>{part.count:,} of {totals[i]:,} {unit}: {percent(part.share)} "
+                    f"(target {percent(part.target)})"
+                    for i, part in enumerate(parts)
                 ],
+                "hoverinfo": "text",
+            }
+        )
+    if lacking:
+        traces.append(
+            {
+                "type": "scatter",
+                "mode": "markers",
+                "name": "none at all",
+                "x": [-100] * len(lacking),
+                "y": [height for height, _ in lacking],
+                "marker": {"color": ACCENT, "size": 9, "symbol": "x"},
+                "hovertext": [text for _, text in lacking],
                 "hoverinfo": "text",
             }
         )
@@ -111,6 +127,7 @@ def _share_figure(table: ShareTable, unit: str, random: Sequence[float] = ()) ->
                 "hoverinfo": "text",
             }
         )
+    ticks = [-100, -50, 0, 50, 100, 150]
     names = [name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…" for name in table.names]
     return {
         "data": traces,
@@ -121,8 +138,9 @@ def _share_figure(table: ShareTable, unit: str, random: Sequence[float] = ()) ->
             "hovermode": "closest",
             "bargap": 0.3,
             "xaxis": {
-                "title": {"text": "more or less than its share", "standoff": 12},
-                "ticksuffix": " %",
+                "title": {"text": f"more or less than its share (beside each name: its {unit})", "standoff": 12},
+                "tickvals": ticks,
+                "ticktext": [f"{'≥ ' if tick == 100 * _FURTHEST else ''}{tick} %" for tick in ticks],
                 "zeroline": True,
                 "zerolinecolor": GREY,
                 "zerolinewidth": 2,
@@ -140,11 +158,6 @@ def _share_figure(table: ShareTable, unit: str, random: Sequence[float] = ()) ->
             "legend": {"orientation": "h", "x": 0, "y": 1.01, "yanchor": "bottom", "traceorder": "normal"},
         },
     }
-
-
-def _symbol(part: Part) -> str:
-    """Cross out what a subset lacks; an arrow points to what is further away than the edge."""
-    return "x" if not part.count else "triangle-right" if part.excess > _FURTHEST else "circle"
 
 
 def front_figure(front: ParetoFront, chosen: int, *, selected: int | None = None) -> dict[str, Any]:

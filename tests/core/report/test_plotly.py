@@ -38,6 +38,7 @@ def test_labels_are_drawn_as_counted(report, by):
         off = [100 * row.random_deviation for row in report.occurring]
         assert list(figure.data[2].x) == pytest.approx([2 * width for width in off])
     assert len(figure.data) == (3 if by == "samples" else 2)
+    assert [round(height) for height in figure.data[1].y] == list(range(6))
     assert len(report.plot_labels(by=by, limit=2).data[0].x) == 2
     assert len(report.plot_labels(by=by, limit=None).data[0].x) == 6
 
@@ -46,16 +47,18 @@ def test_pairs_are_drawn_as_counted(report):
     """A point for each pair and subset, the worst pairs first; what is beyond the edge points there."""
     figure = report.plot_pairs(limit=5)
     parts = report.shares(report.pairs[:5]).parts
-    for j, trace in enumerate(figure.data):
-        assert list(trace.x) == pytest.approx([100 * min(row[j].excess, 1.5) for row in parts])
+    for j, trace in enumerate(figure.data[:2]):
+        drawn = [100 * min(row[j].excess, 1.5) if row[j].count else None for row in parts]
+        assert list(trace.x) == pytest.approx(drawn)
     assert f"{parts[0][1].count} of {report.pairs[0].total} samples" in figure.data[1].hovertext[0]
 
 
 def test_what_a_subset_lacks_is_crossed_out():
-    """A label that is not in a subset is a cross; one far beyond its share an arrow at the edge."""
-    figure = report_as_placed([[1], [0], [0], [0]], [0, 1, 1, 1]).plot_labels()
-    assert [trace.marker.symbol for trace in figure.data[:2]] == [("triangle-right",), ("x",)]
-    assert [trace.x for trace in figure.data[:2]] == [(150,), (-100,)]
+    """A label that is not in a subset is a cross; one far beyond its share stands at the edge."""
+    far, lacks, cross, _ = report_as_placed([[1], [0], [0], [0]], [0, 1, 1, 1]).plot_labels().data
+    assert (far.x, lacks.x) == ((150,), (None,))
+    assert (cross.x, cross.y, cross.marker.symbol) == ((-100,), lacks.y, "x")
+    assert cross.hovertext == ("0 in b: none of 1 samples",)
 
 
 @pytest.mark.parametrize(
