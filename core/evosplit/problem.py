@@ -193,6 +193,9 @@ class SplitProblem:
         """Deal the free units out at random; the sizes are exact if all units are of one sample, else about right."""
         assignment = self.locked.copy()
         free = stream.permutation(np.flatnonzero(self.locked == FREE))
+        if not self.uneven:
+            assignment[free] = np.repeat(np.arange(self.k), self.capacities)
+            return assignment
         sizes = self.unit_sizes[free]
         middle = np.cumsum(sizes) - (sizes + 1) // 2
         assignment[free] = np.searchsorted(np.cumsum(self.capacities), middle, side="right")

@@ -157,8 +157,8 @@ def _by_method(
     from evosplit.methods import Run, resolve_method
     from evosplit.problem import build_problem
 
-    # Pairs decide nothing in a random split and in the stratification over labels, and are dear.
-    objectives = None if method == "sois" else ("samples", "instances")
+    # What decides nothing, such as pairs in the stratification over labels, is left out, for it is dear.
+    objectives = {"random": ("samples",), "is": ("samples", "instances")}.get(method)
     problem = build_problem(counts, subsets, objectives=objectives, constraints=constraints)
     for seed in range(n):
         solution = resolve_method(method).solve(problem, Run(Stream.from_seed(seed)))

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from evosplit.constraints import Constraints, GroupIndex
 from evosplit.counts import LabelCounts
-from evosplit.measures import odds_deviation
+from evosplit.measures import odds_deviation, subset_tables
 from evosplit.report.shares import ShareTable
 
 if TYPE_CHECKING:
@@ -136,13 +136,10 @@ def _group_effect(groups: GroupIndex, assignment: npt.NDArray[np.integer[Any]], 
     )
 
 
-def stratum_table(
-    counts: LabelCounts, assignment: npt.NDArray[np.integer[Any]], subsets: tuple[str, ...]
-) -> ShareTable:
+def stratum_table(counts: LabelCounts, assignment: npt.NDArray[Any], subsets: tuple[str, ...]) -> ShareTable:
     """Count the categories of a stratum in the subsets."""
-    inside = [counts.matrix[np.flatnonzero(assignment == j)].sum(axis=0) for j in range(len(subsets))]
-    sizes = np.bincount(assignment, minlength=len(subsets))
-    return ShareTable(counts.labels, subsets, sizes, np.stack(inside, axis=1).astype(np.int64))
+    tables = subset_tables(counts, assignment, len(subsets))
+    return ShareTable(counts.labels, subsets, tables.sizes, tables.instances)
 
 
 def strata_deviation(tables: Sequence[ShareTable]) -> float:

@@ -69,6 +69,7 @@ function shareTable(holder) {
       });
       const cell = element("th", { scope: "col" }, button);
       if (["random", "to move"].includes(heading)) cell.className = "wide";
+      if (kind === "name") cell.className = "text";
       if (sorted.at === at) cell.setAttribute("aria-sort", sorted.down ? "descending" : "ascending");
       row.append(cell);
     });
