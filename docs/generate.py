@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import figures
+from evosplit_plugins.cli.command import build_parser
 
 from evosplit.manifest import manifest_schema
-from evosplit_plugins.cli.command import build_parser
 
 HERE = Path(__file__).resolve().parent
 GENERATED = HERE / "_build" / "generated"

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from evosplit import ParetoFront, SplitReport, plots
 from evosplit.charts import front_points, label_shares, objective_titles, total_shares
+
+from evosplit import ParetoFront, SplitReport, plots
 
 __all__ = ["front_figure", "hidden_objectives", "label_figure", "shown_labels"]
 

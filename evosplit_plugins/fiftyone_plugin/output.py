@@ -11,9 +11,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import fiftyone.operators.types as types
+from evosplit.charts import misplaced, number
 
 from evosplit import Split, SplitReport
-from evosplit.charts import misplaced, number
 
 __all__ = [
     "PANEL",

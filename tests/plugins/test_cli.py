@@ -18,11 +18,11 @@ from pathlib import Path
 
 import pytest
 from coco_files import captions, command, command_line, elements, instances, tree, write
+from evosplit_plugins.cli.command import build_parser
+from evosplit_plugins.cli.common import progress, ratios_from, split_options
 
 from evosplit import EvoSplitError
 from evosplit_plugins.cli import main
-from evosplit_plugins.cli.command import build_parser
-from evosplit_plugins.cli.common import progress, ratios_from, split_options
 
 NAMES = {2: ("train", "val"), 3: ("train", "val", "test")}
 THREE = ("-s", "train:0.6", "-s", "val:0.2", "-s", "test:0.2")
