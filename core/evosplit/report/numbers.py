@@ -332,6 +332,7 @@ class SplitReport:
                     "samples": by_subset(row.samples),
                     "instances": by_subset(row.instances),
                     "total_samples": row.total,
+                    "missing": list(row.missing),
                 }
                 for row in self.labels
             ],
@@ -339,7 +340,13 @@ class SplitReport:
                 "total": self.n_pairs,
                 "exact": self.n_pairs_exact,
                 "worst": [
-                    {**asdict(row), "samples": by_subset(row.samples), "total_samples": row.total} for row in self.pairs
+                    {
+                        **asdict(row),
+                        "labels": list(row.labels),
+                        "samples": by_subset(row.samples),
+                        "total_samples": row.total,
+                    }
+                    for row in self.pairs
                 ],
             },
             "front": None

@@ -62,6 +62,7 @@ def test_json_is_complete():
     """The dictionary survives JSON and holds sizes, measures, bounds, labels, front and settings."""
     report = report_on(long_tailed(), seed=np.int64(4))
     data = json.loads(json.dumps(report.to_dict()))
+    assert data == report.to_dict()
     assert data["sizes"] == {"train": 320, "val": 40, "test": 40}
     assert data["bound"].keys() == {"ld", "lpd", "flz", "ed"}
     assert data["settings"]["method"] == "sois"
