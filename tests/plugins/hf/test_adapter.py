@@ -1,31 +1,35 @@
-"""`evosplit hf` on real directories, in the process and, once, as a user starts it."""
+"""Data sets on disk through the adapter: recognised, read, written as a whole or not at all, and replayed."""
 
 from __future__ import annotations
 
 import io
-import json
 import subprocess
 import sys
 
 import PIL.Image
 import pytest
 from datasets import (
-    ClassLabel,
     Dataset,
     DatasetDict,
     Features,
     Image,
     Sequence,
     Value,
+    are_progress_bars_disabled,
     load_dataset,
     load_from_disk,
 )
+from hf_data import KINDS
 
 import evosplit
-from evosplit import LabelCounts, Split
-from evosplit_plugins.cli import main
+from evosplit import EvoSplitError, LabelCounts, Split
+from evosplit_plugins.adapter import apply_with, split_with
+from evosplit_plugins.audit import audit
+from evosplit_plugins.hf.adapter import HfReading, HfWriting, HuggingFaceAdapter
+from evosplit_plugins.options import options_of
+from evosplit_plugins.request import Request
 
-KINDS = ClassLabel(names=["ant", "bee", "cow"])
+ADAPTER = HuggingFaceAdapter()
 LABELS = [[i % 3, i % 2] for i in range(40)]
 
 
@@ -56,10 +60,24 @@ def saved(data, tmp_path):
     return tmp_path / "source"
 
 
-def run(*words):
-    """Run the command with a search that takes no time."""
-    extra = ["--method", "random"] if words[1] == "split" else []
-    return main([*map(str, words), *extra])
+def split(source, output, ratios=(1, 1), *, folds=None, reading=None, on_progress=None, **writing):
+    """Split with a search that takes no time."""
+    request = Request(ratios=None if folds else ratios, folds=folds, method="random")
+    return split_with(
+        ADAPTER,
+        [str(source)],
+        request,
+        output=output,
+        reading=HfReading(**(reading or {})),
+        writing=HfWriting(**writing),
+        on_progress=on_progress,
+    )
+
+
+def apply(source, manifest, output, reading=None, **writing):
+    """Replay a saved split."""
+    given = None if reading is None else HfReading(**reading)
+    return apply_with(ADAPTER, [str(source)], manifest, output=output, reading=given, writing=HfWriting(**writing))
 
 
 def ids(splits):
@@ -68,72 +86,72 @@ def ids(splits):
 
 
 @pytest.mark.parametrize("form", ["arrow", "parquet"])
-def test_split_writes_what_datasets_loads(saved, data, tmp_path, capsys, form):
+def test_split_writes_what_datasets_loads(saved, data, tmp_path, form):
     """Every row comes back once, with its picture, features and class names; the report names the column."""
     out = tmp_path / "out"
-    assert (
-        run(
-            "hf",
-            "split",
-            saved,
-            "-o",
-            out,
-            "-s",
-            "train:0.8",
-            "-s",
-            "validation:0.1",
-            "-s",
-            "test:0.1",
-            "--format",
-            form,
-        )
-        == 0
-    )
+    outcome = split(saved, out, (8, 1, 1), format=form)
     splits = load_from_disk(str(out)) if form == "arrow" else load_dataset(str(out))
     assert {name: len(part) for name, part in splits.items()} == {"train": 32, "validation": 4, "test": 4}
     assert splits["train"].features == data.features
     assert splits["test"][0]["image"].size == (4, 4)
     assert sorted(key for part in ids(splits).values() for key in part) == list(range(100, 140))
-    split = Split.load(out / "split.json")
-    assert [100 + row for row in split.ids("test").tolist()] == ids(splits)["test"]
-    shown = capsys.readouterr().out
-    assert "column objects.category (list of ClassLabel)" in " ".join(shown.split())
-    assert "wrote:" in shown
+    made = Split.load(out / "split.json")
+    assert [100 + row for row in made.ids("test").tolist()] == ids(splits)["test"]
+    assert made.source["inputs"] == [str(saved)]
+    assert "The labels are those of column objects.category (list of ClassLabel)." in outcome.split.notes
+    folders = [out / "data"] if form == "parquet" else [out / name for name in splits]
+    assert outcome.files == (*folders, out / "split.json")
     assert sorted(path.name for path in tmp_path.iterdir() if path.name.startswith(".")) == []
 
 
-def test_audit_measures_what_was_written(saved, tmp_path, capsys):
+def test_progress_is_one_bar(saved, tmp_path):
+    """It never falls, ends at 1, and names reading and writing; the bars of datasets are back afterwards."""
+    seen = []
+    shown = not are_progress_bars_disabled()
+    split(saved, tmp_path / "out", on_progress=lambda done, message: seen.append((done, message)))
+    fractions = [done for done, _ in seen]
+    assert fractions == sorted(fractions)
+    assert fractions[-1] == 1
+    assert {message.partition(" ")[0] for _, message in seen} >= {"reading", "writing"}
+    assert are_progress_bars_disabled() != shown
+
+
+def test_audit_measures_what_was_written(saved, tmp_path):
     """The audit of an output gives the measures that the split had, of the same labels."""
+    made = split(saved, tmp_path / "out", (8, 1, 1), reading={"label_column": "objects.category"}).split
+    source = ADAPTER.read_subsets([str(tmp_path / "out")], HfReading())
+    found = audit(source, compare=False).split
+    assert found.measures.to_dict() == pytest.approx(made.measures.to_dict())
+    assert found.names == ("train", "validation", "test")
+    assert source.reading["label_column"] == "objects.category"
+
+
+@pytest.mark.parametrize("form", ["arrow", "parquet"])
+def test_folds_are_one_directory_each(saved, tmp_path, form):
+    """Each fold loads as train and test; a replay writes the same; an audit takes the test sets."""
     out = tmp_path / "out"
-    words = ("--label-column", "objects.category", "--ratios", "8:1:1", "--json")
-    assert run("hf", "split", saved, "-o", out, *words) == 0
-    made = json.loads(capsys.readouterr().out)
-    assert run("hf", "audit", out, "--json") == 0
-    found = json.loads(capsys.readouterr().out)
-    assert found["measures"] == pytest.approx(made["measures"])
-    assert list(found["sizes"]) == ["train", "validation", "test"]
-    assert found["settings"]["label_column"] == "objects.category"
-
-
-def test_folds_are_one_directory_each(saved, tmp_path):
-    """Each fold loads as train and test; a replay of the manifest writes the same."""
-    assert run("hf", "split", saved, "-o", tmp_path / "out", "--folds", "4", "--quiet") == 0
-    folds = [load_from_disk(str(tmp_path / "out" / f"fold{j}")) for j in range(4)]
+    load = load_from_disk if form == "arrow" else load_dataset
+    split(saved, out, folds=4, format=form)
+    folds = [load(str(out / f"fold{j}")) for j in range(4)]
     assert sorted(key for fold in folds for key in ids(fold)["test"]) == list(range(100, 140))
     assert [len(fold["train"]) for fold in folds] == [30] * 4
-    assert run("hf", "apply", tmp_path / "out" / "split.json", saved, "-o", tmp_path / "again", "--quiet") == 0
+    apply(saved, out / "split.json", tmp_path / "again")
     assert [ids(load_from_disk(str(tmp_path / "again" / f"fold{j}"))) for j in range(4)] == [ids(f) for f in folds]
+    assert ADAPTER.detect([str(out)])
+    source = ADAPTER.read_subsets([str(out)], HfReading())
+    assert source.subsets.names == ("fold0", "fold1", "fold2", "fold3")
+    assert source.subsets.sizes == (10, 10, 10, 10)
 
 
-def test_apply_replays_a_manifest_by_key(saved, tmp_path, capsys):
-    """A split of another door, by image ids, is written as it says."""
+def test_apply_replays_a_manifest_by_key(saved, tmp_path):
+    """A split of another adapter, by image ids, is written as it says, by the key or by a column that fits."""
     counts = LabelCounts.from_lists(LABELS, ids=range(139, 99, -1))
-    split = evosplit.split(counts, {"train": 30, "val": 10}, method="random")
-    split.save(tmp_path / "split.json")
-    out = tmp_path / "out"
-    assert run("hf", "apply", tmp_path / "split.json", saved, "-o", out, "--key", "image_id") == 0
-    assert "val: 10 rows" in capsys.readouterr().out
-    assert ids(load_from_disk(str(out)))["val"] == sorted(split.ids("val").tolist())
+    made = evosplit.split(counts, {"train": 30, "val": 10}, method="random")
+    made.save(tmp_path / "split.json")
+    for name, reading in (("keyed", {"key": "image_id"}), ("found", None)):
+        outcome = apply(saved, tmp_path / "split.json", tmp_path / name, reading)
+        assert ids(load_from_disk(str(tmp_path / name)))["val"] == sorted(made.ids("val").tolist())
+        assert outcome.split.counts is not None
 
 
 def _write_parquet(ds, folder):
@@ -157,36 +175,21 @@ def _write_images(ds, folder):
 
 
 @pytest.mark.parametrize(
-    ("write", "words", "column"),
+    ("write", "reading", "column"),
     [
-        (_write_parquet, (), "objects.category"),
-        (_write_json, (), "objects.category"),
-        (_write_csv, ("--delimiter", ","), "labels"),
-        (_write_images, (), "label"),
+        (_write_parquet, {}, "objects.category"),
+        (_write_json, {}, "objects.category"),
+        (_write_csv, {"delimiter": ","}, "labels"),
+        (_write_images, {}, "label"),
     ],
 )
-def test_folders_of_files_are_sources(data, tmp_path, write, words, column):
+def test_folders_of_files_are_sources(data, tmp_path, write, reading, column):
     """Parquet, json, csv and image folders are split like saved data sets; pictures end up inside."""
     folder = tmp_path / "files"
     folder.mkdir()
     write(data, folder)
-    assert (
-        run(
-            "hf",
-            "split",
-            folder,
-            "-o",
-            tmp_path / "out",
-            "--ratios",
-            "1:1",
-            "--format",
-            "parquet",
-            "--quiet",
-            *words,
-        )
-        == 0
-    )
-    assert Split.load(tmp_path / "out" / "split.json").settings["label_column"] == column
+    split(folder, tmp_path / "out", reading=reading, format="parquet")
+    assert Split.load(tmp_path / "out" / "split.json").source["reading"]["label_column"] == column
     splits = load_dataset(str(tmp_path / "out"))
     assert list(splits) == ["train", "test"]
     if write is _write_images:
@@ -205,108 +208,119 @@ def test_single_files_are_sources(tmp_path, suffix):
         table.to_json(path)
     else:
         table.to_csv(path, sep="\t" if suffix == "tsv" else ",")
-    assert run("hf", "split", path, "-o", tmp_path / "out", "--ratios", "1:1", "--quiet") == 0
+    split(path, tmp_path / "out")
     assert len(load_from_disk(str(tmp_path / "out"))["train"]) == 5
 
 
 def test_splits_of_the_source_can_be_chosen(data, tmp_path):
-    """Of a DatasetDict all splits are joined, or those that were named."""
+    """Of a DatasetDict all splits are joined, or those that were named; a replay takes the same."""
     DatasetDict({"train": data.select(range(30)), "test": data.select(range(30, 40))}).save_to_disk(
         str(tmp_path / "source")
     )
-    assert run("hf", "split", tmp_path / "source", "-o", tmp_path / "all", "--ratios", "1:1", "--quiet") == 0
+    split(tmp_path / "source", tmp_path / "all")
     assert sum(map(len, load_from_disk(str(tmp_path / "all")).values())) == 40
-    words = ("--source-split", "train", "--ratios", "1:1", "--quiet")
-    assert run("hf", "split", tmp_path / "source", "-o", tmp_path / "part", *words) == 0
+    split(tmp_path / "source", tmp_path / "part", reading={"source_split": ["train"]})
     assert sum(map(len, load_from_disk(str(tmp_path / "part")).values())) == 30
+    apply(tmp_path / "source", tmp_path / "part" / "split.json", tmp_path / "again")
+    assert ids(load_from_disk(str(tmp_path / "again"))) == ids(load_from_disk(str(tmp_path / "part")))
+
+
+def test_splits_of_the_source_can_stay(data, tmp_path):
+    """`locked` names them."""
+    parts = {"train": data.select(range(36)), "test": data.select(range(36, 40))}
+    DatasetDict(parts).save_to_disk(str(tmp_path / "source"))
+    request = Request(ratios=(30, 10), locked=["test"], method="random")
+    split_with(ADAPTER, [str(tmp_path / "source")], request, output=tmp_path / "out")
+    assert set(range(136, 140)) <= set(load_from_disk(str(tmp_path / "out"))["test"]["image_id"])
 
 
 def test_large_subsets_become_several_files(saved, tmp_path):
     """Parquet shards have the names that the hub expects, and load in order."""
-    words = ("--ratios", "1:1", "--format", "parquet", "--max-shard-size", "1", "--quiet")
     big = load_from_disk(str(saved))
     DatasetDict({str(i): big for i in range(20)}).save_to_disk(str(tmp_path / "big"))
-    assert run("hf", "split", tmp_path / "big", "-o", tmp_path / "out", *words) == 0
+    split(tmp_path / "big", tmp_path / "out", format="parquet", max_shard_size="1")
     names = sorted(path.name for path in (tmp_path / "out" / "data").iterdir())
     assert names[0] == "test-00000-of-00004.parquet"
     assert len(names) == 8
     assert len(load_dataset(str(tmp_path / "out"))["train"]) == 400
 
 
-def test_a_dry_run_writes_nothing(saved, tmp_path, capsys):
-    """The report comes, the directory does not."""
-    assert run("hf", "split", saved, "-o", tmp_path / "out", "--ratios", "1:1", "--dry-run") == 0
-    assert "would write" in capsys.readouterr().out
+def test_a_dry_run_writes_only_the_page(saved, tmp_path):
+    """The split comes and says what it would write; the directory does not."""
+    outcome = split(saved, tmp_path / "out", dry_run=True)
+    assert outcome.split.sizes == (20, 20)
+    assert outcome.files[-1] == tmp_path / "out" / "split.json"
+    assert not (tmp_path / "out").exists()
+    split(saved, tmp_path / "out", dry_run=True, report=tmp_path / "page.html")
+    assert "<html" in (tmp_path / "page.html").read_text()
     assert not (tmp_path / "out").exists()
 
 
-def test_an_earlier_output_is_replaced_only_when_asked(saved, tmp_path, capsys):
-    """Without --overwrite nothing changes; with it the old files are gone."""
+def test_an_earlier_output_is_replaced_only_when_asked(saved, tmp_path):
+    """Without overwrite nothing changes; with it the old files are gone."""
     out = tmp_path / "out"
-    assert run("hf", "split", saved, "-o", out, "--ratios", "1:1", "--quiet") == 0
+    split(saved, out)
     before = sorted(out.rglob("*"))
-    assert run("hf", "split", saved, "-o", out, "--ratios", "2:1:1", "--quiet") == 2
-    assert "is not empty; pass --overwrite" in capsys.readouterr().err
+    with pytest.raises(EvoSplitError, match="is not empty; pass overwrite=True"):
+        split(saved, out, (2, 1, 1))
     assert sorted(out.rglob("*")) == before
-    assert run("hf", "split", saved, "-o", out, "--ratios", "2:1:1", "--quiet", "--overwrite") == 0
+    split(saved, out, (2, 1, 1), overwrite=True)
     assert list(load_from_disk(str(out))) == ["train", "validation", "test"]
 
 
-def test_overwriting_leaves_what_others_put_there(saved, tmp_path, capsys):
+def test_overwriting_leaves_what_others_put_there(saved, tmp_path):
     """A card beside the subsets stays, and so does the manifest that is being replayed."""
-    out, page = tmp_path / "out", tmp_path / "out" / "report.html"
-    flags = ("hf", "split", saved, "-o", out, "--quiet", "--overwrite", "--effort", "fast")
-    assert run(*flags, "--ratios", "2:1:1", "--report", page) == 0
+    out = tmp_path / "out"
+    split(saved, out, (2, 1, 1), report=out / "report.html")
     (out / "README.md").write_text("a card")
-    assert run(*flags, "--ratios", "1:1", "--format", "parquet", "--max-shard-size", "1KB") == 0
+    split(saved, out, format="parquet", max_shard_size="1KB", overwrite=True)
     found = {path.relative_to(out).as_posix() for path in out.rglob("*") if path.is_file()}
     shards = {name for name in found if name.startswith("data/")}
     assert found - shards == {".evosplit.json", "README.md", "split.json"}
     assert len(shards) == 2
-    assert run("hf", "apply", out / "split.json", saved, "-o", out, "--overwrite") == 2
-    assert "split.json is the input" in capsys.readouterr().err
+    with pytest.raises(EvoSplitError, match=r"split\.json is the input"):
+        apply(saved, out / "split.json", out, overwrite=True)
     (next(out.rglob("*.parquet"))).write_text("mine")
-    assert run(*flags, "--ratios", "1:1") == 2
-    assert "was changed since EvoSplit wrote it" in capsys.readouterr().err
+    with pytest.raises(EvoSplitError, match="was changed since EvoSplit wrote it"):
+        split(saved, out, overwrite=True)
 
 
 def test_an_interrupted_write_leaves_everything_as_it_was(saved, tmp_path, monkeypatch):
     """Ctrl-C in the middle of writing removes what was begun and keeps the earlier output."""
     out = tmp_path / "out"
-    assert run("hf", "split", saved, "-o", out, "--ratios", "1:1", "--quiet") == 0
+    split(saved, out)
     before = sorted(tmp_path.rglob("*"))
 
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Split, "save", interrupted)
-    assert run("hf", "split", saved, "-o", out, "--ratios", "2:1:1", "--quiet", "--overwrite") == 130
+    with pytest.raises(KeyboardInterrupt):
+        split(saved, out, (2, 1, 1), overwrite=True)
     assert sorted(tmp_path.rglob("*")) == before
 
 
 BAD_INPUT = {
-    "no such source": (("{tmp}/none/at/all",), "there is no directory or file"),
-    "an empty folder": (("{tmp}/empty",), "cannot load"),
-    "a file of another kind": (("{tmp}/notes.txt",), r"is no .parquet, .json"),
-    "a damaged file": (("{tmp}/broken.parquet",), "cannot load"),
-    "an unknown source split": (("{source}", "--source-split", "dev"), "has no split 'dev'"),
-    "an unknown column": (("{source}", "--label-column", "objects.kind"), "no column 'objects.kind'"),
-    "a refused name": (("{source}", "-s", "train:0.5", "-s", "val-2:0.5"), "refuses the split name 'val-2'"),
-    "a size that is none": (("{source}", "--max-shard-size", "many"), "'many' is no size"),
+    "no such source": ("{tmp}/none/at/all", {}, {}, "there is no directory or file"),
+    "an empty folder": ("{tmp}/empty", {}, {}, "cannot load"),
+    "a file of another kind": ("{tmp}/notes.txt", {}, {}, r"is no \.parquet, \.json"),
+    "a damaged file": ("{tmp}/broken.parquet", {}, {}, "cannot load"),
+    "an unknown source split": ("{tmp}/source", {"source_split": "dev"}, {}, "source_split='dev' is no split of"),
+    "an unknown column": ("{tmp}/source", {"label_column": "objects.kind"}, {}, "label_column='objects.kind' is no"),
+    "a refused name": ("{tmp}/source", {}, {"ratios": {"train": 1, "val-2": 1}}, "refuses the split name 'val-2'"),
+    "a size that is none": ("{tmp}/source", {}, {"max_shard_size": "many"}, "max_shard_size='many' is no size"),
+    "no output": ("{tmp}/source", {}, {"output": None}, "name one with output="),
 }
 
 
-@pytest.mark.parametrize(("words", "message"), BAD_INPUT.values(), ids=BAD_INPUT.keys())
-def test_bad_input_is_one_line_and_exit_code_2(saved, tmp_path, capsys, words, message):
-    """Nothing is written, and one line says what is wrong."""
+@pytest.mark.parametrize(("source", "reading", "writing", "message"), BAD_INPUT.values(), ids=BAD_INPUT.keys())
+def test_bad_input_is_named_and_nothing_is_written(saved, tmp_path, source, reading, writing, message):
+    """Each mistake is named, before the search."""
     (tmp_path / "empty").mkdir()
     (tmp_path / "notes.txt").write_text("hello")
     (tmp_path / "broken.parquet").write_bytes(b"PAR1 not really")
-    words = [word.format(tmp=tmp_path, source=saved) for word in words]
-    ratios = () if "-s" in words else ("--ratios", "1:1")
-    assert run("hf", "split", *words, "-o", tmp_path / "out", *ratios) == 2
-    error = capsys.readouterr().err.strip().splitlines()
-    assert message in error[-1].replace(r"\.", ".")
+    with pytest.raises(EvoSplitError, match=message):
+        split(source.format(tmp=tmp_path), reading=reading, **{"output": tmp_path / "out", **writing})
     assert not (tmp_path / "out").exists()
 
 
@@ -320,39 +334,56 @@ def test_bad_input_is_one_line_and_exit_code_2(saved, tmp_path, capsys, words, m
         ("file", "is a file"),
     ],
 )
-def test_outputs_that_would_destroy_something_are_refused(saved, tmp_path, capsys, place, message):
-    """Neither the source nor a directory of something else is ever replaced, --overwrite or not."""
+def test_outputs_that_would_destroy_something_are_refused(saved, tmp_path, place, message):
+    """Neither the source nor a directory of something else is ever replaced, overwrite or not."""
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "thesis.txt").write_text("years of work")
     (tmp_path / "file").write_text("x")
     before = sorted(tmp_path.rglob("*"))
-    assert run("hf", "split", saved, "-o", tmp_path / place, "--ratios", "1:1", "--overwrite") == 2
-    assert message in capsys.readouterr().err
+    with pytest.raises(EvoSplitError, match=message):
+        split(saved, tmp_path / place, overwrite=True)
     assert sorted(tmp_path.rglob("*")) == before
 
 
-def test_audit_needs_splits(saved, capsys):
+def test_audit_needs_splits(saved):
     """A data set without splits cannot be audited."""
-    assert run("hf", "audit", saved) == 2
-    assert "pass a DatasetDict with two or more" in capsys.readouterr().err
+    with pytest.raises(EvoSplitError, match="pass a DatasetDict with two or more"):
+        ADAPTER.read_subsets([str(saved)], HfReading())
 
 
-def test_the_command_runs_as_a_user_starts_it(saved, tmp_path):
-    """As a process of its own, with the default search and nothing on stderr."""
-    command = [sys.executable, "-c", "from evosplit_plugins.cli import main; raise SystemExit(main())"]
-    words = [
-        "hf",
-        "split",
-        str(saved),
-        "-o",
-        str(tmp_path / "out"),
-        "--ratios",
-        "8:1:1",
-        "--effort",
-        "fast",
-        "--json",
-    ]
-    done = subprocess.run([*command, *words], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["sizes"] == {"train": 32, "validation": 4, "test": 4}
-    assert done.stderr == ""
+def test_what_it_recognises(data, saved, tmp_path):
+    """Saved data sets, files of parquet, Arrow and JSON lines, and their folders; no COCO files, nothing absent."""
+    made = {name: tmp_path / name for name in ("dict", "files", "hub", "coco", "empty")}
+    DatasetDict({"train": data}).save_to_disk(str(made["dict"]))
+    for name in ("files", "hub/data", "coco/annotations", "empty"):
+        (tmp_path / name).mkdir(parents=True)
+    data.to_parquet(str(tmp_path / "files" / "a.parquet"))
+    data.to_parquet(str(tmp_path / "hub" / "data" / "train-00000-of-00001.parquet"))
+    for name in ("coco/annotations/instances_train.json", "instances.json", "lines.jsonl", "table.csv"):
+        (tmp_path / name).write_text("{}")
+    known = [saved, made["dict"], made["files"], made["hub"], made["files"] / "a.parquet", tmp_path / "lines.jsonl"]
+    assert all(ADAPTER.detect([str(path)]) for path in known)
+    others = [made["coco"], made["empty"], tmp_path / "instances.json", tmp_path / "table.csv", tmp_path / "gone"]
+    assert not any(ADAPTER.detect([str(path)]) for path in others)
+    assert not ADAPTER.detect([str(saved), str(made["dict"])])
+
+
+def test_one_label_column_is_taken_by_itself():
+    """A list of one column is that column, whose labels have no prefix."""
+    assert HfReading(label_column=["labels"]) == HfReading(label_column="labels")
+    assert HfReading(label_column=["a", "b"]).label_column == ("a", "b")
+
+
+def test_options_have_flags_without_the_library():
+    """The module of the adapter loads no `datasets`, and says what is missing when it is needed."""
+    assert [each.flag for each in options_of(HfReading)][:2] == ["--label-column", "--key"]
+    assert {each.flag for each in options_of(HfWriting)} >= {"--format", "--max-shard-size", "--overwrite"}
+    code = (
+        "import sys; sys.modules['datasets'] = None; sys.modules['pyarrow'] = None\n"
+        "from evosplit_plugins.hf.adapter import HfReading, HuggingFaceAdapter\n"
+        "HuggingFaceAdapter().detect(['x']); HuggingFaceAdapter().read(['x'], HfReading())"
+    )
+    environment = {"PYTHONPATH": ":".join(entry for entry in sys.path if entry)}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert 'pip install "evosplit-plugins[hf]"' in done.stderr
