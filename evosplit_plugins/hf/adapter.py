@@ -16,9 +16,8 @@ from evosplit_plugins.progress import OnProgress
 from evosplit_plugins.request import names_of
 from evosplit_plugins.source import Source
 
-__all__ = ["MANIFEST", "HfReading", "HfWriting", "HuggingFaceAdapter", "host_module"]
+__all__ = ["HfReading", "HfWriting", "HuggingFaceAdapter", "host_module"]
 
-MANIFEST = "split.json"
 _SUFFIXES = (".parquet", ".arrow", ".jsonl")
 _SAVED = ("dataset_dict.json", "state.json")
 
@@ -151,9 +150,11 @@ class HuggingFaceAdapter(Adapter):
         source: Source = reading.read_divided(ds, options, inputs=[path])
         return source
 
-    def plan(self, source: Source, subsets: Subsets, output: Path | None, options: Any) -> Any:
+    def plan(
+        self, source: Source, subsets: Subsets, output: Path | None, options: Any, *, inputs: Sequence[Path] = ()
+    ) -> Any:
         """Refuse names that `datasets` does not take, and an output that would replace something else."""
-        return host_module("writing").plan_output(source, subsets, output, options)
+        return host_module("writing").plan_output(source, subsets, output, options, inputs)
 
     def write(
         self,

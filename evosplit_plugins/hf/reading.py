@@ -19,7 +19,7 @@ from datasets import Dataset, DatasetDict, IterableDataset, load_dataset, load_f
 from datasets.exceptions import DatasetsError
 
 from evosplit import EvoSplitError, LabelCounts, Split
-from evosplit_plugins.hf.adapter import MANIFEST, HfReading
+from evosplit_plugins.hf.adapter import HfReading
 from evosplit_plugins.hf.columns import HowToCount, count_columns
 from evosplit_plugins.hf.fields import (
     ID_COLUMNS,
@@ -46,6 +46,7 @@ from evosplit_plugins.hf.rows import (
 from evosplit_plugins.hf.schema import Leaf, find_leaf, guess_leaf, leaves_of_schema
 from evosplit_plugins.matching import find_members, picture_of
 from evosplit_plugins.options import recorded
+from evosplit_plugins.output import MANIFEST
 from evosplit_plugins.progress import OnProgress
 from evosplit_plugins.request import names_of
 from evosplit_plugins.source import Fields, Placement, Source
@@ -310,7 +311,7 @@ def load(path: str | os.PathLike[str], options: HfReading) -> Any:
     name, path = str(path), Path(path)
     try:
         if (path / "dataset_dict.json").is_file() or (path / "state.json").is_file():
-            ds = load_from_disk(name)
+            ds = _load_saved(name)
         elif path.is_file():
             ds = _load_file(path)
         elif path.is_dir() or _HUB_NAME.fullmatch(name):
@@ -352,6 +353,13 @@ def load_divided(path: str, options: HfReading) -> tuple[Any, HfReading]:
     if all(getattr(options, name) is None for name in (*names, "key")):
         options = replace(options, **{name: before[name] for name in names if name in before})
     return ds, options
+
+
+def _load_saved(name: str) -> Any:
+    try:
+        return load_from_disk(name)
+    except IndexError as error:  # of `datasets`, where `save_to_disk` had no rows to write
+        raise EvoSplitError(f"{name!r} has no rows, or a split without any; there is nothing to split") from error
 
 
 def _load_file(path: Path) -> Any:

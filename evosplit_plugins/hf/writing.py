@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -15,12 +15,14 @@ from datasets.table import embed_table_storage
 
 from evosplit import EvoSplitError, Split
 from evosplit.ratios import Subsets
+from evosplit.wording import Nouns
 from evosplit_plugins.adapter import Outcome
-from evosplit_plugins.hf.adapter import MANIFEST, HfWriting
+from evosplit_plugins.hf.adapter import HfWriting
 from evosplit_plugins.hf.reading import HfSource, needed_key
 from evosplit_plugins.hf.rows import is_stream, leaves_of
+from evosplit_plugins.output import Output
 from evosplit_plugins.progress import OnProgress
-from evosplit_plugins.staging import Plan, read_record, settle
+from evosplit_plugins.staging import Staging, read_record, settle
 
 __all__ = ["Belongs", "check_split_names", "divided", "plan_output", "shard_bytes", "write_subsets"]
 
@@ -121,8 +123,10 @@ def divided(ds: Any, split: Split, key: str | None, folds: bool, keep_in_memory:
     ]
 
 
-def plan_output(source: HfSource, subsets: Subsets, output: Path | None, options: HfWriting) -> Plan:
-    """Refuse to write over the source, or over what no earlier split left there; returns the plan of the output."""
+def plan_output(
+    source: HfSource, subsets: Subsets, output: Path | None, options: HfWriting, inputs: Sequence[Path] = ()
+) -> Output:
+    """Refuse to write over the source, or over what no earlier split left there; returns the output."""
     if output is None:
         raise EvoSplitError("there is no output directory; name one with output=")
     if not subsets.is_kfold:
@@ -131,27 +135,17 @@ def plan_output(source: HfSource, subsets: Subsets, output: Path | None, options
     for each in map(Path, source.inputs):
         here, there = output.resolve(), each.resolve()
         if there.exists() and (here == there or here in there.parents or (there in here.parents and there.is_dir())):
-            raise EvoSplitError(
-                f"the output {str(output)!r} and the source {str(each)!r} overlap; write somewhere else"
-            )
+            raise EvoSplitError(f"the output {str(output)!r} and the source {str(each)!r} overlap; write elsewhere")
     if output.exists() and not output.is_dir():
         raise EvoSplitError(f"the output {str(output)!r} is a file; choose a directory")
-    cached = [] if is_stream(source.ds) else [Path(file["filename"]) for file in source.ds.cache_files]
-    plan = Plan(
-        output,
-        writer="hf",
-        files=[PurePosixPath(MANIFEST)],
-        reports=[] if options.report is None else [Path(options.report)],
-        inputs=[
-            *(each for each in map(Path, source.inputs) if each.is_file()),
-            *dict.fromkeys(cached),
-            *([] if options.manifest is None else [options.manifest]),
-        ],
-        overwrite=options.overwrite,
-    )
+    files = [path for path in map(Path, source.inputs) if path.is_file()]
+    cached = dict.fromkeys(Path(file["filename"]) for file in source.ds.cache_files)
+    made = Output(output, "hf", options, [*files, *cached, *inputs])
     settle(output)
+    if made.keeps_manifest:
+        raise EvoSplitError(f"the output {str(output)!r} holds the split.json that is replayed; write elsewhere")
     if output.is_dir() and any(output.iterdir()):
-        if not any(run.writer == plan.writer for run in read_record(output)):
+        if not any(run.writer == made.writer for run in read_record(output)):
             raise EvoSplitError(
                 f"the output {str(output)!r} holds no earlier split; nothing is deleted, choose an empty directory"
             )
@@ -159,12 +153,12 @@ def plan_output(source: HfSource, subsets: Subsets, output: Path | None, options
             raise EvoSplitError(
                 f"the output {str(output)!r} is not empty; pass overwrite=True to replace an earlier split"
             )
-    plan.check()
-    return plan
+    made.plan(()).check()
+    return made
 
 
 def write_subsets(
-    source: HfSource, split: Split, plan: Plan, options: HfWriting, on_progress: OnProgress | None = None
+    source: HfSource, split: Split, output: Output, options: HfWriting, on_progress: OnProgress | None = None
 ) -> Outcome:
     """Write subsets, the manifest and the report, all of it or nothing.
 
@@ -174,7 +168,7 @@ def write_subsets(
         The rows.
     split
         The split, in their order.
-    plan
+    output
         What `plan_output` returned.
     options
         How to write.
@@ -184,32 +178,23 @@ def write_subsets(
     limit = shard_bytes(options.max_shard_size)
     parts = divided(source.ds, split, source.key, split.is_kfold)
     folders = [PurePosixPath(name) for name in split.names] if split.is_kfold else [PurePosixPath()]
-    target = plan.folders[0]
-    written = [
-        target / folder / ("data" if options.format == "parquet" else name)
+
+    def make(staging: Staging) -> None:
+        for number, (folder, part) in enumerate(zip(folders, parts, strict=True)):
+            if on_progress is not None:
+                on_progress(number / len(parts), f"writing {output.root / folder}")
+            if options.format == "parquet":
+                _write_parquet(part, staging.path(folder / "data"), limit)
+            else:
+                part.save_to_disk(str(staging.path(folder)), max_shard_size=limit)
+
+    written = output.write(output.plan(()), split, make, nouns=Nouns("row", "rows"))
+    subsets = [
+        output.root / folder / ("data" if options.format == "parquet" else name)
         for folder, part in zip(folders, parts, strict=True)
         for name in part
     ]
-    files = (*dict.fromkeys(written), target / MANIFEST, *plan.reports)
-    if options.dry_run:
-        if plan.reports:
-            with Plan(None, reports=plan.reports, inputs=plan.inputs).stage() as stage:
-                split.report().save_html(stage.path(plan.reports[0]))
-                stage.commit()
-        return Outcome(split, files)
-    with plan.stage() as stage:
-        for number, (folder, part) in enumerate(zip(folders, parts, strict=True)):
-            if on_progress is not None:
-                on_progress(number / len(parts), f"writing {target / folder}")
-            if options.format == "parquet":
-                _write_parquet(part, stage.path(folder / "data"), limit)
-            else:
-                part.save_to_disk(str(stage.path(folder)), max_shard_size=limit)
-        split.save(stage.path(PurePosixPath(MANIFEST)))
-        for page in plan.reports:
-            split.report().save_html(stage.path(page))
-        stage.commit()
-    return Outcome(split, files)
+    return Outcome(split, (*dict.fromkeys(subsets), *written))
 
 
 def shard_bytes(text: str) -> int:

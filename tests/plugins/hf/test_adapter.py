@@ -76,8 +76,7 @@ def split(source, output, ratios=(1, 1), *, folds=None, reading=None, on_progres
 
 def apply(source, manifest, output, reading=None, **writing):
     """Replay a saved split."""
-    given = None if reading is None else HfReading(**reading)
-    return apply_with(ADAPTER, [str(source)], manifest, output=output, reading=given, writing=HfWriting(**writing))
+    return apply_with(ADAPTER, [str(source)], manifest, output=output, reading=reading, writing=HfWriting(**writing))
 
 
 def ids(splits):
@@ -249,7 +248,7 @@ def test_a_dry_run_writes_only_the_page(saved, tmp_path):
     """The split comes and says what it would write; the directory does not."""
     outcome = split(saved, tmp_path / "out", dry_run=True)
     assert outcome.split.sizes == (20, 20)
-    assert outcome.files[-1] == tmp_path / "out" / "split.json"
+    assert outcome.files == (tmp_path / "out" / "train", tmp_path / "out" / "test")
     assert not (tmp_path / "out").exists()
     split(saved, tmp_path / "out", dry_run=True, report=tmp_path / "page.html")
     assert "<html" in (tmp_path / "page.html").read_text()
@@ -278,7 +277,7 @@ def test_overwriting_leaves_what_others_put_there(saved, tmp_path):
     shards = {name for name in found if name.startswith("data/")}
     assert found - shards == {".evosplit.json", "README.md", "split.json"}
     assert len(shards) == 2
-    with pytest.raises(EvoSplitError, match=r"split\.json is the input"):
+    with pytest.raises(EvoSplitError, match=r"holds the split\.json that is replayed"):
         apply(saved, out / "split.json", out, overwrite=True)
     (next(out.rglob("*.parquet"))).write_text("mine")
     with pytest.raises(EvoSplitError, match="was changed since EvoSplit wrote it"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import pickle
 import subprocess
@@ -17,6 +18,10 @@ import evosplit
 from evosplit import EvoSplitError, LabelCounts, Split
 from evosplit_plugins import evosplit_hf
 from evosplit_plugins.hf import apply_split, read_counts
+from evosplit_plugins.hf.adapter import HfReading
+from evosplit_plugins.hf.api import SplitOptions
+from evosplit_plugins.options import options_of
+from evosplit_plugins.request import Request
 
 HALVES = (0.5, 0.5)
 
@@ -47,7 +52,7 @@ def test_labels_are_balanced_at_exact_sizes():
     splits, split = evosplit_hf(ds, (0.8, 0.1, 0.1), effort="fast", return_split=True)
     assert [len(part) for part in splits.values()] == [320, 40, 40]
     assert list(splits) == ["train", "validation", "test"]
-    random = split.report().random
+    random = split.report().baselines.random
     assert split.measures.ld <= random["ld"] / 3
     assert np.array_equal(read_counts(splits["test"]).totals, read_counts(ds).matrix[split.indices("test")].sum(axis=0))
 
@@ -252,6 +257,45 @@ def test_a_missing_library_names_the_install_line():
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert 'pip install "evosplit-plugins[hf]"' in done.stderr
+
+
+def test_the_signature_is_spelled_out():
+    """Every option of a request and of reading has its name and default; a typo is named; the overloads know all."""
+    taken = inspect.signature(evosplit_hf).parameters
+    loading = {"config", "source_split"}  # of data on disk
+    asked = {each.name: each.default for holder in (Request, HfReading) for each in options_of(holder)}
+    assert {name: taken[name].default for name in asked if name not in loading} == {
+        name: default for name, default in asked.items() if name not in loading
+    }
+    assert set(taken) - {"ds", "ratios", "folds", "return_split"} == set(SplitOptions.__annotations__)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'group_colum'"):
+        evosplit_hf(LABELLED, HALVES, group_colum="id")
+    with pytest.raises(TypeError, match="'label_colum'; did you mean 'label_column'"):
+        read_counts(LABELLED, label_colum="labels")
+
+
+def test_progress_is_one_bar():
+    """It never falls and ends at 1."""
+    seen = []
+    evosplit_hf(dataset("labels", WORDS * 5), HALVES, effort="fast", on_progress=lambda done, _: seen.append(done))
+    assert seen == sorted(seen)
+    assert seen[-1] == 1
+
+
+def test_a_saved_split_is_replayed_by_its_path(tmp_path):
+    """A path does what the loaded split does, for a stream too, whose key the split knows."""
+    splits, split = evosplit_hf(stream(), (0.8, 0.2), key="id", method="random", return_split=True)
+    split.save(tmp_path / "split.json")
+    again = apply_split(stream().shuffle(seed=1), tmp_path / "split.json")
+    assert {row["id"] for row in again["test"]} == {row["id"] for row in splits["test"]}
+
+
+def test_rows_are_found_by_their_files():
+    """A split by row numbers that knows its files divides the same pictures, in any order."""
+    ds = Dataset.from_dict({"file_name": [f"{i}.jpg" for i in range(20)], "label": [i % 3 for i in range(20)]})
+    splits, split = evosplit_hf(ds, (0.8, 0.2), method="random", return_split=True)
+    again = apply_split(ds.shuffle(seed=1), split)
+    assert set(again["test"]["file_name"]) == set(splits["test"]["file_name"])
 
 
 def test_the_caller_keeps_his_data_set():
