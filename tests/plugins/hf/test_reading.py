@@ -64,7 +64,7 @@ def test_files_of_the_first_column_that_has_some():
 def test_a_stream_knows_no_files():
     """They would cost a column of every row; patterns for file names are refused."""
     ds = Dataset.from_dict({"id": [1, 2, 3, 4], "file_name": ["a", "b", "c", "d"], "label": [0, 1, 0, 1]})
-    with pytest.raises(EvoSplitError, match="group_regex='.' looks into file names, but the samples have none"):
+    with pytest.raises(EvoSplitError, match=r"group_regex='\.' looks into file names, but the samples have none"):
         evosplit_hf(ds.to_iterable_dataset(), RATIOS, key="id", group_regex=".")
 
 
