@@ -28,22 +28,9 @@ class HfReading:
 
     Attributes
     ----------
-    label_column
-        The column with the labels, with dots into structs and lists of structs (`"objects.category"`). Labels are
-        ClassLabel, integers or strings, alone or in lists; a label that a row has twice counts twice; null, and -1 in a
-        ClassLabel, is no label. A boolean column is one label. Several columns together: a list, where each label gets
-        its column as prefix and columns of 0 and 1 are one label each. By default the column is found, and named in the
-        report.
-    key
-        A column of unique integers or strings that names the rows, in the manifest too. An `IterableDataset` needs it:
-        it has no row numbers that stay the same when it is shuffled or divided among workers.
-    multi_hot
-        True: each list has one entry per label, 0 or 1. False: lists of 0 and 1 are class numbers. By default, integers
-        that could be either are refused.
-    threshold
-        For columns (or, with `multi_hot=True`, lists) of scores: from which value on a score counts as its label.
-    delimiter
-        For strings that hold several labels: what stands between them. Spaces around labels are dropped.
+    label_column, key, multi_hot, threshold, delimiter
+        Where the labels and ids are and what they mean, as `evosplit_hf` explains. One column in a list is that column
+        by itself.
     config
         The configuration of a data set on disk or on the hub that has several.
     source_split

@@ -29,6 +29,7 @@ __all__ = ["SplitOptions", "apply_split", "audit", "evosplit_hf", "read_counts"]
 
 Tables: TypeAlias = "Dataset | DatasetDict"
 Streams: TypeAlias = "IterableDataset | IterableDatasetDict"
+Saved: TypeAlias = "Split | str | os.PathLike[str]"
 Ratios: TypeAlias = "Mapping[str, float] | Sequence[float]"
 
 
@@ -90,55 +91,35 @@ def read_counts(
 # `datasets` publishes no types: for mypy a stream is what a table is, so that it finds the overloads of streams idle.
 @overload
 def evosplit_hf(
-    ds: Tables,
-    ratios: Ratios,
-    *,
-    folds: None = None,
-    return_split: Literal[False] = False,
-    **options: Unpack[SplitOptions],
+    ds: Tables, ratios: Ratios, *, return_split: Literal[False] = False, **options: Unpack[SplitOptions]
 ) -> DatasetDict: ...
 @overload
 def evosplit_hf(
-    ds: Tables, ratios: Ratios, *, folds: None = None, return_split: Literal[True], **options: Unpack[SplitOptions]
+    ds: Tables, ratios: Ratios, *, return_split: Literal[True], **options: Unpack[SplitOptions]
 ) -> tuple[DatasetDict, Split]: ...
 @overload
 def evosplit_hf(
-    ds: Tables,
-    ratios: None = None,
-    *,
-    folds: int,
-    return_split: Literal[False] = False,
-    **options: Unpack[SplitOptions],
+    ds: Tables, *, folds: int, return_split: Literal[False] = False, **options: Unpack[SplitOptions]
 ) -> list[DatasetDict]: ...
 @overload
 def evosplit_hf(
-    ds: Tables, ratios: None = None, *, folds: int, return_split: Literal[True], **options: Unpack[SplitOptions]
+    ds: Tables, *, folds: int, return_split: Literal[True], **options: Unpack[SplitOptions]
 ) -> tuple[list[DatasetDict], Split]: ...
 @overload
 def evosplit_hf(  # type: ignore[overload-cannot-match]
-    ds: Streams,
-    ratios: Ratios,
-    *,
-    folds: None = None,
-    return_split: Literal[False] = False,
-    **options: Unpack[SplitOptions],
+    ds: Streams, ratios: Ratios, *, return_split: Literal[False] = False, **options: Unpack[SplitOptions]
 ) -> IterableDatasetDict: ...
 @overload
 def evosplit_hf(  # type: ignore[overload-cannot-match]
-    ds: Streams, ratios: Ratios, *, folds: None = None, return_split: Literal[True], **options: Unpack[SplitOptions]
+    ds: Streams, ratios: Ratios, *, return_split: Literal[True], **options: Unpack[SplitOptions]
 ) -> tuple[IterableDatasetDict, Split]: ...
 @overload
 def evosplit_hf(  # type: ignore[overload-cannot-match]
-    ds: Streams,
-    ratios: None = None,
-    *,
-    folds: int,
-    return_split: Literal[False] = False,
-    **options: Unpack[SplitOptions],
+    ds: Streams, *, folds: int, return_split: Literal[False] = False, **options: Unpack[SplitOptions]
 ) -> list[IterableDatasetDict]: ...
 @overload
 def evosplit_hf(  # type: ignore[overload-cannot-match]
-    ds: Streams, ratios: None = None, *, folds: int, return_split: Literal[True], **options: Unpack[SplitOptions]
+    ds: Streams, *, folds: int, return_split: Literal[True], **options: Unpack[SplitOptions]
 ) -> tuple[list[IterableDatasetDict], Split]: ...
 
 
@@ -282,37 +263,22 @@ def evosplit_hf(
 
 @overload
 def apply_split(
-    ds: Tables,
-    split: Split | str | os.PathLike[str],
-    *,
-    folds: Literal[False],
-    key: str | None = None,
-    keep_in_memory: bool = False,
+    ds: Tables, split: Saved, *, key: str | None = None, folds: Literal[False], keep_in_memory: bool = False
 ) -> DatasetDict: ...
 @overload
 def apply_split(
-    ds: Tables,
-    split: Split | str | os.PathLike[str],
-    *,
-    folds: Literal[True],
-    key: str | None = None,
-    keep_in_memory: bool = False,
+    ds: Tables, split: Saved, *, key: str | None = None, folds: Literal[True], keep_in_memory: bool = False
 ) -> list[DatasetDict]: ...
 @overload
 def apply_split(
-    ds: AnyDataset,
-    split: Split | str | os.PathLike[str],
-    *,
-    folds: bool | None = None,
-    key: str | None = None,
-    keep_in_memory: bool = False,
+    ds: AnyDataset, split: Saved, *, key: str | None = None, folds: bool | None = None, keep_in_memory: bool = False
 ) -> Any: ...
 
 
 @checked_keywords()
 def apply_split(
     ds: AnyDataset,
-    split: Split | str | os.PathLike[str],
+    split: Saved,
     *,
     key: str | None = None,
     folds: bool | None = None,
