@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from evosplit import EvoSplitError
 from evosplit_plugins.hf.schema import Leaf, is_list
 
-__all__ = ["HowToCount", "count_columns"]
+__all__ = ["UNLABELLED", "HowToCount", "count_columns"]
 
 UNLABELLED = -1  # what `datasets` stores in a ClassLabel for "no label known"
 _DENSE = 2**16  # integers of a range below this are numbered by subtraction, others by hashing
