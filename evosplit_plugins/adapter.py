@@ -33,6 +33,7 @@ __all__ = [
     "Outcome",
     "WriteOptions",
     "apply_with",
+    "check_locked_names",
     "recorded_reading",
     "replay",
     "run",

@@ -87,6 +87,10 @@ def find_samples(split: Split, ids: Mapping[str, Sequence[Any]], files: Files | 
     our_files = _names(files, *ids.values())
     by_file = None if their_files is None or our_files is None else _by_file(our_files, their_files)
     for values in ids.values():
+        if by_file is None and isinstance(values, range) and split.sample_ids.dtype.kind in "iu":
+            order = np.argsort(split.sample_ids, kind="stable").astype(np.int64)
+            if np.array_equal(split.sample_ids[order], values):  # row numbers, of which there may be millions
+                return order
         if difference_of_ids(values, known) is None:
             place = {sample: position for position, sample in enumerate(known)}
             by_id = np.array([place[value] for value in values], dtype=np.int64)

@@ -96,7 +96,7 @@ class Output:
                 if not self.keeps_manifest:
                     split.save(staging.path(MANIFEST))
             for path in page:
-                split.report(nouns).save_html(staging.path(path))
+                split.report(nouns=nouns).save_html(staging.path(path))
             staging.commit()
         manifest = [] if self.options.dry_run or self.keeps_manifest else [self.root / MANIFEST]
         return (*manifest, *page)

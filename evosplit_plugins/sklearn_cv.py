@@ -21,7 +21,9 @@ import scipy.sparse as sp
 
 import evosplit
 from evosplit import EvoSplitError, LabelCounts, MissingExtraError, Split
+from evosplit.methods.base import Method
 from evosplit.rng import Stream
+from evosplit_plugins.request import ENGINE_OPTIONS
 
 try:
     from sklearn.model_selection import BaseCrossValidator
@@ -56,10 +58,8 @@ class _EvoSplitter(BaseCrossValidator):  # type: ignore[misc]  # scikit-learn pu
         return self.n_splits
 
     def _options(self) -> dict[str, Any]:
-        """Collect the keyword arguments of the engine; what is None is left to its defaults."""
-        names = ("method", "objectives", "cover", "pick", "effort", "n_jobs", "min_per_label", "label_weights")
-        given = {name: getattr(self, name) for name in names}
-        return {name: value for name, value in given.items() if value is not None}
+        """Collect the keyword arguments of the engine."""
+        return {name: getattr(self, name) for name in ENGINE_OPTIONS if name != "seed"}
 
     def _read(self, X: Any, y: Any, groups: Any) -> tuple[LabelCounts, dict[str, Any]]:  # noqa: N803
         """Check what was passed to `split`; give the counts and the constraints."""
@@ -95,14 +95,12 @@ class EvoSplitKFold(_EvoSplitter):
     ----------
     n_splits
         Number of folds, at least 2.
+    method, objectives, cover, min_per_label, label_weights, pick, effort, time_limit, n_jobs
+        As in `evosplit.kfold`. The names for `label_weights` are the classes of a one-dimensional y, the columns of a
+        DataFrame, or the column numbers, as strings.
     random_state
         An integer (the same folds at every call), None (others at every call), or a numpy `RandomState` or
         `Generator` (drawn from at every call).
-    effort
-        How much to search: "fast", "normal" or "thorough".
-    method, objectives, cover, pick, n_jobs, min_per_label, label_weights
-        As in `evosplit.split`; None leaves the choice to it. The names for `label_weights` are the classes of
-        a one-dimensional y, the columns of a DataFrame, or the column numbers, as strings.
 
     Notes
     -----
@@ -130,26 +128,28 @@ class EvoSplitKFold(_EvoSplitter):
         self,
         n_splits: int = 5,
         *,
-        random_state: Any = 0,
-        effort: str = "normal",
-        method: str | None = None,
+        method: str | Method = "evosplit",
         objectives: Sequence[str] | None = None,
         cover: bool | str = True,
-        pick: str | int | None = None,
-        n_jobs: int = 1,
-        min_per_label: int | None = None,
+        min_per_label: int = 1,
         label_weights: Mapping[str, float] | None = None,
+        pick: str | int = "balanced",
+        effort: str = "normal",
+        time_limit: float | None = None,
+        n_jobs: int = 1,
+        random_state: Any = 0,
     ) -> None:
         self.n_splits = _checked_number("n_splits", n_splits, at_least=2)
         self.random_state = _checked_state(random_state)
-        self.effort = effort
         self.method = method
         self.objectives = objectives
         self.cover = cover
-        self.pick = pick
-        self.n_jobs = n_jobs
         self.min_per_label = min_per_label
         self.label_weights = label_weights
+        self.pick = pick
+        self.effort = effort
+        self.time_limit = time_limit
+        self.n_jobs = n_jobs
 
     def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[Indices, Indices]]:  # noqa: N803
         """Yield (train, test) positions, one pair for each fold.
@@ -190,7 +190,7 @@ class EvoSplitShuffleSplit(_EvoSplitter):
     test_size, train_size
         A fraction, or a number of samples. Without `train_size` everything else is for training, without both
         a tenth is for testing; what neither claims is in no set.
-    random_state, effort, method, objectives, cover, pick, n_jobs, min_per_label, label_weights
+    method, objectives, cover, min_per_label, label_weights, pick, effort, time_limit, n_jobs, random_state
         As in `EvoSplitKFold`.
 
     Notes
@@ -212,28 +212,30 @@ class EvoSplitShuffleSplit(_EvoSplitter):
         *,
         test_size: float | int | None = None,
         train_size: float | int | None = None,
-        random_state: Any = 0,
-        effort: str = "normal",
-        method: str | None = None,
+        method: str | Method = "evosplit",
         objectives: Sequence[str] | None = None,
         cover: bool | str = True,
-        pick: str | int | None = None,
-        n_jobs: int = 1,
-        min_per_label: int | None = None,
+        min_per_label: int = 1,
         label_weights: Mapping[str, float] | None = None,
+        pick: str | int = "balanced",
+        effort: str = "normal",
+        time_limit: float | None = None,
+        n_jobs: int = 1,
+        random_state: Any = 0,
     ) -> None:
         self.n_splits = _checked_number("n_splits", n_splits, at_least=1)
         self.test_size = _checked_size("test_size", test_size)
         self.train_size = _checked_size("train_size", train_size)
         self.random_state = _checked_state(random_state)
-        self.effort = effort
         self.method = method
         self.objectives = objectives
         self.cover = cover
-        self.pick = pick
-        self.n_jobs = n_jobs
         self.min_per_label = min_per_label
         self.label_weights = label_weights
+        self.pick = pick
+        self.effort = effort
+        self.time_limit = time_limit
+        self.n_jobs = n_jobs
 
     def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[Indices, Indices]]:  # noqa: N803
         """Yield (train, test) positions, one pair for each repetition.
@@ -320,7 +322,7 @@ def _is_missing(value: Any) -> bool:
 
 def _checked_number(name: str, value: Any, *, at_least: int) -> int:
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < at_least:
-        raise EvoSplitError(f"{name} is {value!r}; expected an integer of at least {at_least}")
+        raise EvoSplitError(f"{name}={value!r} is not possible; give an integer of at least {at_least}")
     return int(value)
 
 
@@ -331,7 +333,9 @@ def _checked_size(name: str, value: Any) -> float | int | None:
         return int(value)
     if isinstance(value, (float, np.floating)) and 0 < value < 1:
         return float(value)
-    raise EvoSplitError(f"{name} is {value!r}; expected a fraction between 0 and 1, or a positive number of samples")
+    raise EvoSplitError(
+        f"{name}={value!r} is no size; give a fraction between 0 and 1, or a positive number of samples"
+    )
 
 
 def _checked_state(state: Any) -> Any:
@@ -339,5 +343,5 @@ def _checked_state(state: Any) -> Any:
     if state is None or whole or isinstance(state, (np.random.RandomState, np.random.Generator)):
         return state
     raise EvoSplitError(
-        f"random_state is {state!r}; expected a non-negative integer, None, or a numpy RandomState or Generator"
+        f"random_state={state!r} is no seed; give a non-negative integer, None, or a numpy RandomState or Generator"
     )

@@ -1,18 +1,27 @@
-"""The Hugging Face door: label columns of `datasets` in, `DatasetDict` out.
+"""Hugging Face data sets: label columns of `datasets` in, `DatasetDict` out.
 
-`schema` finds the places that hold labels, `columns` counts them on Arrow, `source` knows the kinds of data
-sets, `door` holds the verbs, `storage` loads and writes for the command line.
+`adapter` holds the options, `api` the functions for Python; `reading` makes a `Source`, `writing` the subsets. Below
+them, `schema` finds what holds values, `columns` counts labels on Arrow, `rows` knows the kinds of data sets, and
+`fields` reads everything else of the rows.
 """
 
 from __future__ import annotations
 
-from evosplit import MissingExtraError
+from typing import TYPE_CHECKING, Any
 
-try:
-    import datasets  # noqa: F401  (the submodules need it; without it, say how to get it)
-except ImportError as error:
-    raise MissingExtraError("Hugging Face datasets is not installed", "hf") from error
+from evosplit_plugins.hf.adapter import host_module
 
-from evosplit_plugins.hf.door import apply_split, audit, evosplit_hf, read_counts
+if TYPE_CHECKING:
+    from evosplit_plugins.hf.api import apply_split, audit, evosplit_hf, read_counts
 
 __all__ = ["apply_split", "audit", "evosplit_hf", "read_counts"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(host_module("api"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from evosplit import EvoSplitError
 from evosplit_plugins.hf.schema import Leaf, is_list
 
-__all__ = ["HowToCount", "count_columns"]
+__all__ = ["UNLABELLED", "HowToCount", "count_columns"]
 
 UNLABELLED = -1  # what `datasets` stores in a ClassLabel for "no label known"
 _DENSE = 2**16  # integers of a range below this are numbered by subtraction, others by hashing
@@ -74,14 +74,14 @@ class HowToCount:
         return self.threshold is not None or bool(pa.types.is_boolean(leaf.type))
 
 
-def count_columns(table: Any, places: Sequence[Leaf], rows: IntArray | None, how: HowToCount) -> Counted:
+def count_columns(table: Any, leaves: Sequence[Leaf], rows: IntArray | None, how: HowToCount) -> Counted:
     """Count the labels of each row.
 
     Parameters
     ----------
     table
         An Arrow table, or what `datasets` wraps around one.
-    places
+    leaves
         The leaves that hold labels. Of several, each label gets its column as prefix.
     rows
         Which rows of the table the data set shows, in its order; None for all of them as they are. What other
@@ -94,16 +94,16 @@ def count_columns(table: Any, places: Sequence[Leaf], rows: IntArray | None, how
     counts, labels
         Counts of each label in each row, and the names of the labels.
     """
-    _check_options_used(places, how)
-    if len(places) == 1:
-        matrix, labels = _count(table.column(places[0].column), places[0], rows, how)
+    _check_options_used(leaves, how)
+    if len(leaves) == 1:
+        matrix, labels = _count(table.column(leaves[0].column), leaves[0], rows, how)
         matrix.sum_duplicates()  # in place, in 32 bits, which LabelCounts then takes as it is
         return matrix, labels
     matrices: list[sp.csr_array] = []
     labels = []
     zero_or_one: list[Leaf] = []
     class_numbers: list[Leaf] = []
-    for leaf in places:
+    for leaf in leaves:
         column = table.column(leaf.column)
         matrix, names = _count(column, leaf, rows, how)
         one_label = how.reads_indicator(leaf)
@@ -123,13 +123,13 @@ def count_columns(table: Any, places: Sequence[Leaf], rows: IntArray | None, how
     return sp.csr_array(sp.hstack(matrices, format="csr")), labels
 
 
-def _check_options_used(places: Sequence[Leaf], how: HowToCount) -> None:
-    listed = ", ".join(str(leaf) for leaf in places)
-    if how.multi_hot and not any(how.reads_multi_hot(leaf) for leaf in places):
+def _check_options_used(leaves: Sequence[Leaf], how: HowToCount) -> None:
+    listed = ", ".join(str(leaf) for leaf in leaves)
+    if how.multi_hot and not any(how.reads_multi_hot(leaf) for leaf in leaves):
         raise EvoSplitError(f"multi_hot=True needs a column of lists of 0 and 1, not {listed}")
-    if how.delimiter is not None and not any(leaf.is_string for leaf in places):
+    if how.delimiter is not None and not any(leaf.is_string for leaf in leaves):
         raise EvoSplitError(f"delimiter={how.delimiter!r} needs a column of strings, not {listed}")
-    if how.threshold is not None and not any(how.reads_indicator(leaf) or how.reads_multi_hot(leaf) for leaf in places):
+    if how.threshold is not None and not any(how.reads_indicator(leaf) or how.reads_multi_hot(leaf) for leaf in leaves):
         raise EvoSplitError(
             f"threshold={how.threshold} needs columns with one number per row, or multi_hot=True with "
             f"lists of scores, not {listed}"
@@ -184,12 +184,12 @@ def _by_class(matrix: sp.csr_array, found: list[int], leaf: Leaf) -> Counted:
     names = list(leaf.class_names or ())
     target = np.array([value if 0 <= value < len(names) else -1 for value in found], dtype=np.int32)
     nameless = [code for code, value in enumerate(found) if target[code] < 0 and value != UNLABELLED]
-    places = np.flatnonzero(np.isin(matrix.indices, nameless)) if nameless else np.zeros(0, dtype=np.int64)
-    if len(places):
-        row = int(np.searchsorted(matrix.indptr, places[0], side="right")) - 1
+    wrong = np.flatnonzero(np.isin(matrix.indices, nameless)) if nameless else np.zeros(0, dtype=np.int64)
+    if len(wrong):
+        row = int(np.searchsorted(matrix.indptr, wrong[0], side="right")) - 1
         raise EvoSplitError(
-            f"column {leaf} has the class {found[matrix.indices[places[0]]]} in row {row} "
-            f"({len(places)} such values), but its {len(names)} names give 0 to {len(names) - 1} "
+            f"column {leaf} has the class {found[matrix.indices[wrong[0]]]} in row {row} "
+            f"({len(wrong)} such values), but its {len(names)} names give 0 to {len(names) - 1} "
             "(and -1 for unlabelled); cast it to a ClassLabel that fits"
         )
     return _renumber(matrix, target, len(names)), names
@@ -294,7 +294,7 @@ def _regroup(lengths: IntArray, inner: IntArray) -> IntArray:
 
 
 def _encode(values: Any) -> tuple[list[Any], npt.NDArray[np.int32]]:
-    """Return a list that holds every value (and maybe more), and for each value its place in the list."""
+    """Return a list that holds every value (and maybe more), and for each value its position in the list."""
     if not len(values):
         return [], np.zeros(0, dtype=np.int32)
     if pa.types.is_integer(values.type):

@@ -1,4 +1,4 @@
-"""Where labels can live in a data set: the leaves of its Arrow schema, and which of them holds the labels."""
+"""Where values are in a data set: the leaves of its Arrow schema, and which of them holds the labels."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from datasets import ClassLabel, Value
 
 from evosplit import EvoSplitError
 
-__all__ = ["Leaf", "find_leaf", "guess_leaf", "is_list", "leaves"]
+__all__ = ["Leaf", "find_leaf", "guess_leaf", "is_list", "leaves_of_schema"]
 
 OBJECT_FIELDS = frozenset({"category", "categories", "category_id", "class", "classes", "class_id", "label", "labels"})
 LABEL_COLUMNS = frozenset({"label", "labels"})
@@ -21,7 +21,7 @@ _SHOWN = 12
 
 @dataclass(frozen=True)
 class Leaf:
-    """One place where values live: a column, or a field inside it.
+    """Values of one kind: a column, or a field inside it.
 
     Attributes
     ----------
@@ -79,8 +79,8 @@ class Leaf:
         return f"{self.path} ({'list of ' * self.depth}{kind})"
 
 
-def leaves(schema: Any, features: Mapping[str, Any] | None) -> list[Leaf]:
-    """List every place that holds values, in the order of the columns.
+def leaves_of_schema(schema: Any, features: Mapping[str, Any] | None) -> list[Leaf]:
+    """List everything that holds values, in the order of the columns.
 
     The Arrow types lead, because versions of `datasets` use different features for the same types; the
     features tell what a ClassLabel is, and that an Image is one thing, not a struct of bytes and a path.
@@ -92,17 +92,17 @@ def leaves(schema: Any, features: Mapping[str, Any] | None) -> list[Leaf]:
     return found
 
 
-def _walk(place: Leaf, found: list[Leaf]) -> None:
-    kind, feature, depth = place.type, _bare(place.feature), place.depth
+def _walk(leaf: Leaf, found: list[Leaf]) -> None:
+    kind, feature, depth = leaf.type, _bare(leaf.feature), leaf.depth
     while is_list(kind):
         kind = kind.value_type
         depth += 1
     if pa.types.is_struct(kind) and (feature is None or isinstance(feature, Mapping)):
         for field in kind:
             inner = None if feature is None else feature.get(field.name)
-            _walk(Leaf(place.column, (*place.fields, field.name), depth, field.type, inner), found)
+            _walk(Leaf(leaf.column, (*leaf.fields, field.name), depth, field.type, inner), found)
     else:
-        found.append(Leaf(place.column, place.fields, depth, kind, feature))
+        found.append(Leaf(leaf.column, leaf.fields, depth, kind, feature))
 
 
 def _bare(feature: Any) -> Any:
@@ -121,21 +121,21 @@ def is_list(kind: Any) -> bool:
     return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
 
 
-def find_leaf(path: str, places: Sequence[Leaf]) -> Leaf:
-    """Find the leaf that a user named."""
-    for leaf in places:
+def find_leaf(path: str, leaves: Sequence[Leaf], parameter: str) -> Leaf:
+    """Find the leaf that a user named with a parameter."""
+    for leaf in leaves:
         if leaf.path == path:
             return leaf
-    inside = [leaf for leaf in places if leaf.path.startswith(f"{path}.")]
+    inside = [leaf for leaf in leaves if leaf.path.startswith(f"{path}.")]
     if inside:
-        raise EvoSplitError(f"column {path!r} has several fields; name the one that you mean: {_listed(inside)}")
-    close = difflib.get_close_matches(path, [leaf.path for leaf in places], n=1)
+        raise EvoSplitError(f"{parameter}={path!r} has several fields; name the one that you mean: {_listed(inside)}")
+    close = difflib.get_close_matches(path, [leaf.path for leaf in leaves], n=1)
     hint = f" (did you mean {close[0]!r}?)" if close else ""
-    raise EvoSplitError(f"the data set has no column {path!r}{hint}; it has: {_listed(places)}")
+    raise EvoSplitError(f"{parameter}={path!r} is no column of the data set{hint}; it has: {_listed(leaves)}")
 
 
-def guess_leaf(places: Sequence[Leaf], fits: Callable[[Leaf], bool]) -> Leaf:
-    """Find the one place that holds the labels when the user named none.
+def guess_leaf(leaves: Sequence[Leaf], fits: Callable[[Leaf], bool]) -> Leaf:
+    """Find the leaf that holds the labels when the user named none.
 
     Candidates are the fields of objects (`objects.category` and the like), lists of ClassLabel, and columns
     called label or labels; without any of these, other ClassLabel columns. Two candidates are an error, never
@@ -143,14 +143,14 @@ def guess_leaf(places: Sequence[Leaf], fits: Callable[[Leaf], bool]) -> Leaf:
 
     Parameters
     ----------
-    places
+    leaves
         All leaves of the data set.
     fits
         Whether a leaf can be counted the way the user asked for.
     """
-    candidates = [leaf for leaf in places if fits(leaf) and _looks_like_labels(leaf)]
+    candidates = [leaf for leaf in leaves if fits(leaf) and _looks_like_labels(leaf)]
     if not candidates:
-        candidates = [leaf for leaf in places if fits(leaf) and leaf.class_names is not None]
+        candidates = [leaf for leaf in leaves if fits(leaf) and leaf.class_names is not None]
     if len(candidates) == 1:
         return candidates[0]
     if candidates:
@@ -158,9 +158,9 @@ def guess_leaf(places: Sequence[Leaf], fits: Callable[[Leaf], bool]) -> Leaf:
             f"{len(candidates)} columns could hold the labels: {_listed(candidates)}; say which, for example "
             f"label_column={candidates[0].path!r}, or several of them"
         )
-    hot = [leaf for leaf in places if leaf.column in LABEL_COLUMNS and leaf.depth == 1 and leaf.is_number]
+    hot = [leaf for leaf in leaves if leaf.column in LABEL_COLUMNS and leaf.depth == 1 and leaf.is_number]
     hint = f"; if {hot[0].path!r} is multi-hot, pass multi_hot=True" if hot else ""
-    raise EvoSplitError(f"no column looks like labels among {_listed(places)}; name it with label_column={hint}")
+    raise EvoSplitError(f"no column looks like labels among {_listed(leaves)}; name it with label_column={hint}")
 
 
 def _looks_like_labels(leaf: Leaf) -> bool:
@@ -169,6 +169,6 @@ def _looks_like_labels(leaf: Leaf) -> bool:
     return leaf.column in LABEL_COLUMNS or (leaf.depth > 0 and leaf.class_names is not None)
 
 
-def _listed(places: Sequence[Leaf]) -> str:
-    shown = ", ".join(str(leaf) for leaf in places[:_SHOWN])
-    return f"{shown} and {len(places) - _SHOWN} more" if len(places) > _SHOWN else shown or "no column"
+def _listed(leaves: Sequence[Leaf]) -> str:
+    shown = ", ".join(str(leaf) for leaf in leaves[:_SHOWN])
+    return f"{shown} and {len(leaves) - _SHOWN} more" if len(leaves) > _SHOWN else shown or "no column"

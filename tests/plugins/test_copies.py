@@ -58,41 +58,6 @@ def test_coco(annotated_twice, tmp_path, capsys):
     assert main(["audit", str(tmp_path / "apart"), "--no-compare", "--quiet"]) == 1
 
 
-@pytest.mark.parametrize("column", ["file_name", "image"])
-def test_hugging_face(column, tmp_path):
-    """Paths are known from a column of names, or from the pictures themselves."""
-    datasets = pytest.importorskip("datasets")
-    from evosplit_plugins import evosplit_hf
-
-    first, second = names_twice()
-    files = [*first, *second]
-    labels = [[i % 3] for i in range(2 * N)]
-    if column == "image":  # bytes with the name that they had: equal names of other sizes are other pictures
-        cells = [{"bytes": b"x" * (1 + i % N), "path": name} for i, name in enumerate(files)]
-        features = datasets.Features({"image": datasets.Image(), "labels": datasets.Sequence(datasets.Value("int64"))})
-        ds = datasets.Dataset.from_dict({"image": cells, "labels": labels}, features=features)
-    else:
-        ds = datasets.Dataset.from_dict({"file_name": files, "labels": labels})
-    ds = ds.shuffle(seed=1)
-    _, split = evosplit_hf(ds, RATIOS, label_column="labels", effort="fast", return_split=True)
-    places = zip(split.file_names, split.assignment.tolist(), strict=True)
-    assert all(len(subsets) == 1 for subsets in subsets_of_pictures(places).values())
-    assert "40 samples are copies of 20 pictures, by file name; they stay together." in split.notes
-    _, split = evosplit_hf(ds, RATIOS, label_column="labels", effort="fast", return_split=True, group_copies=False)
-    assert split.constraints is None
-
-
-def test_pictures_of_one_name_inside_a_data_set():
-    """A picture inside a data set keeps the last part of its path alone: with another size it is another picture."""
-    datasets = pytest.importorskip("datasets")
-    from evosplit_plugins.hf.source import pictures
-
-    cells = [{"bytes": b"x" * size, "path": "0.jpg"} for size in (1, 2, 2)]
-    ds = datasets.Dataset.from_dict({"image": cells}, features=datasets.Features({"image": datasets.Image()}))
-    one, two, three = pictures(ds)
-    assert one != two == three
-
-
 def test_fiftyone(fiftyone, new_dataset):
     """Samples of one file are one picture."""
     from evosplit_plugins import evosplit_fiftyone

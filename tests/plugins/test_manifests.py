@@ -40,21 +40,6 @@ def test_coco(tmp_path):
         assert sorted(image["id"] for image in images) == sorted(split.ids(name).tolist())
 
 
-def test_hugging_face(tmp_path):
-    """The Hugging Face door writes a valid manifest."""
-    pytest.importorskip("datasets")
-    from datasets import Dataset
-
-    from evosplit_plugins import evosplit_hf
-    from evosplit_plugins.hf import storage
-
-    source = Dataset.from_dict({"labels": [["cat"], ["dog", "cat"], ["dog"], [], ["cat", "cat"]] * 4})
-    splits, made = evosplit_hf(source, RATIOS, return_split=True, effort="fast")
-    storage.save({"": splits}, tmp_path / "out", made, source="memory")
-    split = checked(tmp_path / "out" / "split.json")
-    assert split.assign(range(20)).tolist() == made.assignment.tolist()
-
-
 def test_fiftyone(fiftyone, new_dataset, tmp_path):
     """The FiftyOne door writes a valid manifest."""
     from evosplit_plugins import evosplit_fiftyone
@@ -91,17 +76,15 @@ class TestEveryAdapterReplaysEveryManifest:
         """Split with one adapter; give the manifest, and the subset of each file name."""
         from evosplit_plugins import evosplit_coco, evosplit_fiftyone, evosplit_hf
         from evosplit_plugins.fiftyone_plugin import save_manifest
-        from evosplit_plugins.hf import storage
 
         path, table, dataset = hosts
         if maker == "coco":
             made = evosplit_coco(path, tmp_path / "made", effort="fast", **how)
             manifest = tmp_path / "made" / "split.json"
         elif maker == "hf":
-            parts, made = evosplit_hf(table, effort="fast", label_column="labels", return_split=True, **how)
-            parts = dict(zip(made.names, parts, strict=True)) if made.is_kfold else {"": parts}
-            storage.save(parts, tmp_path / "made", made, source="memory")
-            manifest = tmp_path / "made" / "split.json"
+            _, made = evosplit_hf(table, effort="fast", label_column="labels", return_split=True, **how)
+            manifest = tmp_path / "made.json"
+            made.save(manifest)
         else:
             evosplit_fiftyone(dataset, effort="fast", field="made", **how)
             manifest = tmp_path / "made.json"
@@ -124,7 +107,7 @@ class TestEveryAdapterReplaysEveryManifest:
         for name in RATIOS:
             images = json.loads((tmp_path / "again" / "annotations" / f"instances_{name}.json").read_text())["images"]
             assert {image["file_name"] for image in images} == {file for file in subset if subset[file] == name}
-        parts = apply_hf(table, Split.load(manifest))
+        parts = apply_hf(table, manifest)
         assert {file: name for name, part in parts.items() for file in part["file_name"]} == subset
         apply_manifest(dataset, manifest, field="again")
         assert {sample.filename: sample["again"] for sample in dataset} == subset
@@ -138,7 +121,7 @@ class TestEveryAdapterReplaysEveryManifest:
         manifest, subset = self.save(hosts, "fiftyone", tmp_path, folds=3)
         written = apply_coco(path, manifest, tmp_path / "again", train_files=True)
         assert {file.name for file in written} >= {"fold0.json", "fold0_train.json", "fold2.json"}
-        pairs = apply_hf(table, Split.load(manifest))
+        pairs = apply_hf(table, manifest)
         assert [set(pair) for pair in pairs] == [{"train", "test"}] * 3
         assert set(pairs[1]["test"]["file_name"]) == {file for file in subset if subset[file] == "fold1"}
 
@@ -154,7 +137,7 @@ class TestEveryAdapterReplaysEveryManifest:
         message = r"is not what was split: by .*; by file name, 12 names are not in the split"
         for replay in (
             lambda: apply_coco(path, manifest, tmp_path / "again"),
-            lambda: apply_hf(table, Split.load(manifest)),
+            lambda: apply_hf(table, manifest),
             lambda: apply_manifest(dataset, manifest),
         ):
             with pytest.raises(evosplit.EvoSplitError, match=message):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import inspect
 import pickle
 import subprocess
 import sys
@@ -31,6 +32,8 @@ from sklearn.neighbors import KNeighborsClassifier
 import evosplit
 from evosplit import EvoSplitError, LabelCounts
 from evosplit_plugins import sklearn_cv
+from evosplit_plugins.options import options_of
+from evosplit_plugins.request import ENGINE_OPTIONS, Request
 from evosplit_plugins.sklearn_cv import EvoSplitKFold, EvoSplitShuffleSplit
 
 RNG = np.random.default_rng(0)
@@ -106,7 +109,7 @@ def test_folds_obey_the_laws_for_any_labels(n_splits, n, n_labels, seed):
 
 
 def test_the_folds_are_those_of_the_engine():
-    """A splitter is a door: the same seed gives what `evosplit.kfold` gives, and the Split can be had."""
+    """The same seed gives what `evosplit.kfold` gives, and the Split can be had."""
     made = EvoSplitKFold(4, random_state=3, effort="fast").make_split(None, COUNTS)
     assert np.array_equal(made.assignment, evosplit.kfold(COUNTS, 4, seed=3, effort="fast").assignment)
     tests = [test for _, test in EvoSplitKFold(4, random_state=3, effort="fast").split(COUNTS, COUNTS)]
@@ -124,6 +127,14 @@ def test_names_of_classes_make_no_difference():
     pairs = list(splitter.split(samples, NAMES))
     assert same(pairs, splitter.split(samples, renamed))
     assert same(pairs, splitter.split(samples, numbered))
+
+
+@pytest.mark.parametrize("splitter", [EvoSplitKFold, EvoSplitShuffleSplit])
+def test_options_are_those_of_every_adapter(splitter):
+    """They have the names and defaults that a request has, but for the seed, which scikit-learn calls random_state."""
+    taken = inspect.signature(splitter).parameters
+    asked = {each.name: each.default for each in options_of(Request) if each.name in ENGINE_OPTIONS}
+    assert {name: taken["random_state" if name == "seed" else name].default for name in asked} == asked
 
 
 def test_options_reach_the_engine():
@@ -336,15 +347,15 @@ def test_sizes_are_rounded_as_in_scikit_learn(n, test_size, train_size):
 @pytest.mark.parametrize(
     ("make", "match"),
     [
-        (lambda: EvoSplitKFold(1), "n_splits is 1; expected an integer of at least 2"),
-        (lambda: EvoSplitKFold(2.0), "n_splits is 2.0"),
-        (lambda: EvoSplitKFold(True), "n_splits is True"),
-        (lambda: EvoSplitShuffleSplit(0), "n_splits is 0; expected an integer of at least 1"),
-        (lambda: EvoSplitShuffleSplit(test_size=1.0), "test_size is 1.0; expected a fraction between 0 and 1"),
-        (lambda: EvoSplitShuffleSplit(train_size=0), "train_size is 0"),
-        (lambda: EvoSplitShuffleSplit(test_size="a"), "test_size is 'a'"),
-        (lambda: EvoSplitKFold(random_state=-1), "random_state is -1; expected a non-negative integer"),
-        (lambda: EvoSplitKFold(random_state="x"), "random_state is 'x'"),
+        (lambda: EvoSplitKFold(1), "n_splits=1 is not possible; give an integer of at least 2"),
+        (lambda: EvoSplitKFold(2.0), "n_splits=2.0"),
+        (lambda: EvoSplitKFold(True), "n_splits=True"),
+        (lambda: EvoSplitShuffleSplit(0), "n_splits=0 is not possible; give an integer of at least 1"),
+        (lambda: EvoSplitShuffleSplit(test_size=1.0), "test_size=1.0 is no size; give a fraction between 0 and 1"),
+        (lambda: EvoSplitShuffleSplit(train_size=0), "train_size=0"),
+        (lambda: EvoSplitShuffleSplit(test_size="a"), "test_size='a'"),
+        (lambda: EvoSplitKFold(random_state=-1), "random_state=-1 is no seed; give a non-negative integer"),
+        (lambda: EvoSplitKFold(random_state="x"), "random_state='x'"),
     ],
 )
 def test_parameters_that_make_no_sense(make, match):

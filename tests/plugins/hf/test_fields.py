@@ -1,33 +1,29 @@
-"""Groups, locks and strata at the Hugging Face door, on the real `datasets` library."""
+"""Groups, locks and strata that columns of a data set name, on the real `datasets` library."""
 
 from __future__ import annotations
-
-import json
 
 import numpy as np
 import pytest
 from datasets import (
-    ClassLabel,
     Dataset,
     DatasetDict,
     Features,
     Image,
+    IterableDataset,
     IterableDatasetDict,
     Sequence,
     Value,
-    load_from_disk,
 )
+from hf_data import KINDS, NO_IMAGE
 
 from evosplit import EvoSplitError, EvoSplitWarning, Split
 from evosplit_plugins import evosplit_hf
-from evosplit_plugins.cli import main
 from evosplit_plugins.hf import apply_split
-from evosplit_plugins.hf.conditions import column_groups
+from evosplit_plugins.hf.adapter import HfReading
+from evosplit_plugins.hf.reading import read_dataset
 
 RATIOS = {"train": 0.6, "validation": 0.2, "test": 0.2}
 QUICK = {"effort": "fast", "label_column": "objects.category"}
-KINDS = ClassLabel(names=["ant", "bee", "cow"])
-NO_IMAGE = {"bytes": b"no image: decoding this raises", "path": None}
 FEATURES = Features(
     {
         "image": Image(),
@@ -67,6 +63,11 @@ def rows(n: int = 60, seed: int = 0, first: int = 0) -> Dataset:
     )
 
 
+def column_groups(ds, column):
+    """Give what names the group of each row."""
+    return list(read_dataset(ds, HfReading(), read_labels=False).fields(groups=[column], strata=[]).groups[column])
+
+
 def values(ds, column):
     """Read a column, dotted for a field, and no other."""
     name, _, field = column.partition(".")
@@ -88,7 +89,7 @@ def subsets_of(splits: DatasetDict, column: str) -> dict:
 def test_groups_stay_whole(column, view):
     """No video and no patient crosses subsets, whatever rows the data set shows, and sizes are exact."""
     ds = view(rows())
-    splits = evosplit_hf(ds, RATIOS, group_column=column, **QUICK)
+    splits = evosplit_hf(ds, RATIOS, group_by=column, **QUICK)
     assert all(len(names) == 1 for names in subsets_of(splits, column).values())
     assert sum(map(len, splits.values())) == len(ds)
 
@@ -97,7 +98,7 @@ def test_rows_without_a_group_are_on_their_own_and_counted():
     """Null is no group, and the report says how many rows have none."""
     ds = rows().map(lambda row, at: {"video": None if at in (5, 6, 7) else row["video"]}, with_indices=True)
     assert column_groups(ds, "video")[4:9] == [1, None, None, None, 2]
-    _, split = evosplit_hf(ds, RATIOS, group_column="video", return_split=True, **QUICK)
+    _, split = evosplit_hf(ds, RATIOS, group_by="video", return_split=True, **QUICK)
     assert "3 rows have no 'video', so each is a group of its own." in split.notes
     groups = split.constraints.groups
     assert groups.sizes[groups.code_of_sample[[5, 6, 7]]].tolist() == [1, 1, 1]
@@ -130,30 +131,40 @@ def test_locked_rows_stay(given, key):
 
 
 def test_splits_of_a_dataset_dict_stay():
-    """`lock` keeps the rows of a split where they are; the other splits are divided anew."""
+    """`locked` keeps the rows of a split where they are; the other splits are divided anew."""
     parts = DatasetDict({"train": rows(50), "test": rows(10, 1, 500)})
-    splits, split = evosplit_hf(parts, RATIOS, lock=["test"], return_split=True, **QUICK)
+    splits, split = evosplit_hf(parts, RATIOS, locked=["test"], return_split=True, **QUICK)
     assert set(range(1500, 1510)) <= set(values(splits["test"], "id"))
     assert [len(part) for part in splits.values()] == [36, 12, 12]
-    assert split.settings["lock"] == ["test"]
+    assert split.settings["locked_subsets"] == ["test"]
 
 
 def test_a_data_set_grows_without_moving_an_old_row():
     """Old splits are locked, new rows are shared out, and everything old is where it was."""
     old = evosplit_hf(rows(50), {"train": 0.8, "test": 0.2}, **QUICK)
     both = DatasetDict({**old, "new": rows(50, 1, 500)})
-    grown = evosplit_hf(both, {"train": 0.8, "test": 0.2}, lock=["train", "test"], key="id", **QUICK)
+    grown = evosplit_hf(both, {"train": 0.8, "test": 0.2}, locked=["train", "test"], key="id", **QUICK)
     for name, part in old.items():
         assert set(values(part, "id")) <= set(values(grown[name], "id"))
     assert [len(part) for part in grown.values()] == [80, 20]
 
 
 def test_locks_by_name_and_by_row_add_up():
-    """`lock` and `locked` together lock both."""
+    """Splits that stay and rows that stay are locked together."""
     parts = DatasetDict({"train": rows(50), "test": rows(5, 1, 500)})
-    splits = evosplit_hf(parts, RATIOS, lock="test", locked={"test": [0, 1], "validation": [2]}, **QUICK)
-    assert {1000, 1001, *range(1500, 1505)} <= set(values(splits["test"], "id"))
+    splits = evosplit_hf(parts, RATIOS, locked={"test": None, "validation": [2]}, **QUICK)
+    assert set(range(1500, 1505)) <= set(values(splits["test"], "id"))
     assert 1002 in values(splits["validation"], "id")
+
+
+def test_locks_from_files(tmp_path):
+    """A list of ids, and the subset of a saved split, lock rows as the ids themselves do."""
+    _, old = evosplit_hf(rows(30), {"train": 0.8, "test": 0.2}, key="name", return_split=True, **QUICK)
+    old.save(tmp_path / "split.json")
+    (tmp_path / "test.txt").write_text("\n".join(old.ids("test")))
+    for path in (tmp_path / "split.json", str(tmp_path / "test.txt")):
+        splits = evosplit_hf(rows(), RATIOS, locked={"test": path}, key="name", **QUICK)
+        assert set(old.ids("test")) <= set(values(splits["test"], "name"))
 
 
 def test_locks_that_overfill_a_subset_are_told():
@@ -167,9 +178,9 @@ def test_strata_of_every_kind():
     """Strings, numbers, booleans, ClassLabel and lists become strata, without decoding a picture."""
     columns = ["night", "meta.age", "meta.kind", "tags", "objects.size"]
     ds = rows(90)
-    _, split = evosplit_hf(ds, RATIOS, stratify_columns=columns, return_split=True, **QUICK)
+    _, split = evosplit_hf(ds, RATIOS, stratify_by=columns, return_split=True, **QUICK)
     strata = {stratum.name: stratum.counts for stratum in split.constraints.strata}
-    assert list(strata) == columns == split.settings["stratify_columns"]
+    assert list(strata) == columns == split.settings["stratify_by"]
     assert strata["meta.kind"].labels == ("ant", "bee", "cow")
     assert strata["meta.age"].n_labels == 5
     assert strata["tags"].matrix.toarray().tolist() == [["x" in tags, "y" in tags] for tags in values(ds, "tags")]
@@ -181,7 +192,7 @@ def test_strata_of_every_kind():
 def test_strata_of_shuffled_rows_belong_to_their_rows():
     """Under an indices mapping each row keeps its own value."""
     ds = rows().shuffle(seed=5)
-    _, split = evosplit_hf(ds, RATIOS, stratify_columns=["meta.kind", "tags"], return_split=True, **QUICK)
+    _, split = evosplit_hf(ds, RATIOS, stratify_by=["meta.kind", "tags"], return_split=True, **QUICK)
     kinds, tags = (stratum.counts for stratum in split.constraints.strata)
     assert [kinds.labels[kind] for kind in kinds.matrix.indices] == [
         KINDS.names[kind] for kind in values(ds, "meta.kind")
@@ -192,7 +203,7 @@ def test_strata_of_shuffled_rows_belong_to_their_rows():
 def test_streams_respect_everything_by_key():
     """A stream, in any order, keeps groups and locks and balances strata like the data set that it streams."""
     parts = DatasetDict({"train": rows(50).remove_columns("image"), "test": rows(10, 1, 500).remove_columns("image")})
-    options = {"group_column": "video", "lock": "test", "stratify_columns": ["night", "tags"], "key": "id", **QUICK}
+    options = {"group_by": "video", "locked": "test", "stratify_by": ["night", "tags"], "key": "id", **QUICK}
     whole, split = evosplit_hf(parts, RATIOS, return_split=True, **options)
     streams = IterableDatasetDict(
         {name: part.shuffle(seed=2).to_iterable_dataset(3).shuffle(seed=7) for name, part in parts.items()}
@@ -209,9 +220,33 @@ def test_streams_respect_everything_by_key():
     assert by_id == again
 
 
+def test_a_stream_is_read_once():
+    """Labels, keys, groups, strata and the splits that stay come from one pass over each stream."""
+    read = []
+
+    def generate(numbers):
+        for number in numbers:
+            read.append(number)
+            yield {"id": number, "label": number % 2, "video": number // 4, "night": number % 3 == 0}
+
+    features = Features(
+        {"id": Value("int64"), "label": Value("int64"), "video": Value("int64"), "night": Value("bool")}
+    )
+    parts = {"train": range(40), "test": range(40, 50)}
+    streams = IterableDatasetDict(
+        {
+            name: IterableDataset.from_generator(generate, features=features, gen_kwargs={"numbers": list(numbers)})
+            for name, numbers in parts.items()
+        }
+    )
+    options = {"key": "id", "group_by": "video", "stratify_by": "night", "locked": ["test"], "effort": "fast"}
+    evosplit_hf(streams, {"train": 0.8, "test": 0.2}, **options)
+    assert read == list(range(50))
+
+
 def test_folds_keep_groups_whole():
     """In every fold of a cross-validation, train and test share no video."""
-    for fold in evosplit_hf(rows(), folds=3, group_column="video", **QUICK):
+    for fold in evosplit_hf(rows(), folds=3, group_by="video", **QUICK):
         assert not set(values(fold["train"], "video")) & set(values(fold["test"], "video"))
 
 
@@ -224,31 +259,29 @@ def test_minimum_and_weights_are_passed_on():
 
 def test_same_seed_same_fingerprints_with_conditions():
     """Groups, locks and strata leave the fingerprints reproducible."""
-    options = {"group_column": "video", "locked": {"test": [0]}, "stratify_columns": "night", **QUICK}
+    options = {"group_by": "video", "locked": {"test": [0]}, "stratify_by": "night", **QUICK}
     prints = [{name: part._fingerprint for name, part in evosplit_hf(rows(), RATIOS, **options).items()} for _ in "ab"]
     assert prints[0] == prints[1]
 
 
-def test_the_command_line_and_the_replay(tmp_path, capsys):
-    """The flags do what the keywords do, the manifest says what was asked, and `apply` replays it."""
-    parts = DatasetDict({"train": rows(50).remove_columns("image"), "test": rows(10, 1, 500).remove_columns("image")})
-    parts.save_to_disk(str(tmp_path / "source"))
-    words = ["hf", "split", str(tmp_path / "source"), "-o", str(tmp_path / "out"), "--ratios", "6:2:2"]
-    words += ["--label-column", "objects.category", "--key", "id", "--group-by", "video", "--lock", "test"]
-    words += ["--stratify-by", "night,meta.age", "--stratify-by", "tags", "--min-per-label", "2"]
-    assert main([*words, "--label-weight", "cow=3", "--effort", "fast", "--json"]) == 0
-    settings = json.loads(capsys.readouterr().out)["settings"]
-    assert settings["group_column"] == "video"
-    assert settings["stratify_columns"] == settings["strata"] == ["night", "meta.age", "tags"]
-    assert (settings["lock"], settings["min_per_label"]) == (["test"], 2)
-    made = load_from_disk(str(tmp_path / "out"))
-    assert set(range(1500, 1510)) <= set(made["test"]["id"])
-    assert all(len(names) == 1 for names in subsets_of(made, "video").values())
-
-    again = apply_split(parts, Split.load(tmp_path / "out" / "split.json"), key="id")
-    assert {name: sorted(part["id"]) for name, part in again.items()} == {
-        name: sorted(part["id"]) for name, part in made.items()
+def test_the_manifest_says_what_was_asked_and_is_replayed(tmp_path):
+    """Groups, strata and locks are settings of the split; with its key it divides the same rows again."""
+    parts = DatasetDict({"train": rows(50), "test": rows(10, 1, 500)})
+    options = {"group_by": "video", "stratify_by": ["night", "tags"], "locked": ["test"], "key": "id", **QUICK}
+    made, split = evosplit_hf(parts, RATIOS, return_split=True, **options)
+    split.save(tmp_path / "split.json")
+    saved = Split.load(tmp_path / "split.json")
+    asked = {"group_by": ["video"], "stratify_by": ["night", "tags"], "locked_subsets": ["test"], "ratios": RATIOS}
+    assert {name: saved.settings[name] for name in asked} == asked
+    assert saved.source == {
+        "adapter": "hf",
+        "inputs": [],
+        "reading": {"key": "id", "label_column": "objects.category"},
     }
+    for again in (apply_split(parts, saved), apply_split(DatasetDict(dict(reversed(parts.items()))), saved)):
+        assert {name: sorted(values(part, "id")) for name, part in again.items()} == {
+            name: sorted(values(part, "id")) for name, part in made.items()
+        }
 
 
 DS = rows()
@@ -258,39 +291,61 @@ NULLS = Dataset.from_dict(
 )
 
 REFUSED = {
-    "no such group": (DS, {"group_column": "vidoe"}, r"no column 'vidoe' \(did you mean 'video'\?\)"),
-    "a struct of groups": (DS, {"group_column": "meta"}, r"'meta' has several fields; name the one.*meta\.patient"),
-    "a list of groups": (DS, {"group_column": "tags"}, r"group_column='tags' is tags \(list of string\); a group is"),
-    "a fraction as group": (DS, {"group_column": "meta.age"}, r"meta\.age \(float\); a group is named by one integer"),
-    "a picture as group": (DS, {"group_column": "image"}, r"group_column='image' is image \(Image\); a group is"),
-    "only nulls": (NULLS, {"group_column": "site", "label_column": "label"}, "'site' holds nothing but nulls"),
-    "no such stratum": (DS, {"stratify_columns": ["nigth"]}, r"no column 'nigth' \(did you mean 'night'\?\)"),
-    "a stratum of lists of lists": (DS, {"stratify_columns": "boxes"}, r"'boxes' is boxes"),
-    "a stratum twice": (DS, {"stratify_columns": ["video", "video"]}, "name each column once"),
-    "no stratum": (DS, {"stratify_columns": []}, r"stratify_columns=\[\] .*name each column once"),
-    "a stratum that never repeats": (DS, {"stratify_columns": "name"}, "'name' has 60 different values in 60 samples"),
+    "no such group": (DS, {"group_by": "vidoe"}, r"group_by='vidoe' is no column .*\(did you mean 'video'\?\)"),
+    "a struct of groups": (DS, {"group_by": "meta"}, r"'meta' has several fields; name the one.*meta\.patient"),
+    "a list of groups": (DS, {"group_by": "tags"}, r"group_by='tags' is tags \(list of string\); a group is"),
+    "a fraction as group": (DS, {"group_by": "meta.age"}, r"meta\.age \(float\); a group is named by one integer"),
+    "a picture as group": (DS, {"group_by": "image"}, r"group_by='image' is image \(Image\); a group is"),
+    "only nulls": (
+        NULLS,
+        {"group_by": "site", "label_column": "label"},
+        "group_by='site': no sample has a value",
+    ),
+    "no such stratum": (
+        DS,
+        {"stratify_by": ["nigth"]},
+        r"stratify_by='nigth' is no .*\(did you mean 'night'\?\)",
+    ),
+    "a stratum of lists of lists": (DS, {"stratify_by": "boxes"}, r"'boxes' is boxes"),
+    "a stratum twice": (DS, {"stratify_by": ["video", "video"]}, "repeats a name"),
+    "a stratum that never repeats": (DS, {"stratify_by": "name"}, "'name' has 60 different values in 60 samples"),
     "a lock without splits": (
         DS,
-        {"lock": ["test"]},
-        r"lock=\['test'\] keeps splits of a DatasetDict, and this",
+        {"locked": ["test"]},
+        "'test', which the data set does not have: it is not divided",
     ),
     "a lock of no subset": (
         PARTS,
-        {"lock": ["tests"]},
-        "lock= names the subset 'tests', which nobody asked for",
+        {"locked": ["tests"]},
+        "locked= names the subset 'tests'; the subsets",
     ),
-    "a lock of no split": (PARTS, {"lock": ["validation"]}, "the split 'validation'; the data set has 'train', 'test'"),
-    "a lock of nothing": (PARTS, {"lock": []}, r"lock=\[\] repeats one, or is empty"),
-    "locked that is a list": (DS, {"locked": [1, 2]}, r"locked= is a list; pass for example \{'test': \[3"),
-    "locked into no subset": (DS, {"locked": {"val": [1]}}, "locked= names the subset 'val', which nobody asked for"),
-    "locked text": (DS, {"locked": {"test": "3"}}, r"locked\['test'\] is '3'; pass row numbers, ids"),
-    "a locked mask": (DS, {"locked": {"test": np.ones(60, bool)}}, r"is a mask; pass row numbers: np\.flatnonzero"),
-    "locked rows that are not there": (DS, {"locked": {"test": [1, 60, 77]}}, r"names 2 ids .* not have \(60, 77\)"),
+    "a lock of no split": (PARTS, {"locked": ["validation"]}, "does not have: its subsets are 'train', 'test'"),
+    "locked that is a number": (
+        DS,
+        {"locked": 3},
+        r"locked=3 names no subset; pass for example locked=",
+    ),
+    "locked into no subset": (
+        DS,
+        {"locked": {"val": [1]}},
+        "locked= names the subset 'val'; the subsets",
+    ),
+    "locked by a file that is not there": (DS, {"locked": {"test": "3"}}, "cannot read '3', which locks samples into"),
+    "a locked mask": (DS, {"locked": {"test": np.ones(60, bool)}}, r"is a mask; pass ids, such as numpy\.flatnonzero"),
+    "locked rows that are not there": (
+        DS,
+        {"locked": {"test": [1, 60, 77]}},
+        "2 of 3 samples are not in .*: 60, 77",
+    ),
     "a locked data set without key": (DS, {"locked": {"test": DS}}, "is a data set; name the column .*key='image_id'"),
-    "rows locked twice": (DS, {"locked": {"test": [1], "train": [1]}}, "1 samples are locked into 'train' and into"),
+    "rows locked twice": (
+        DS,
+        {"locked": {"test": [1], "train": [1]}},
+        r"puts 1 row into two subsets: 1 \(test and",
+    ),
     "a group locked twice": (
         DS,
-        {"locked": {"test": [0], "train": [1]}, "group_column": "video"},
+        {"locked": {"test": [0], "train": [1]}, "group_by": "video"},
         r"1 groups are locked into more than one subset \(0; the first into 'train' and 'test'\)",
     ),
 }

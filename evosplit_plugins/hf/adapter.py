@@ -1,0 +1,180 @@
+"""The Hugging Face adapter: its options, and how it is recognised, read and written; `datasets` is loaded late."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any, ClassVar
+
+from evosplit import EvoSplitError, MissingExtraError, Split
+from evosplit.ratios import Subsets
+from evosplit_plugins.adapter import Adapter, Location, Outcome, WriteOptions
+from evosplit_plugins.options import option
+from evosplit_plugins.progress import OnProgress
+from evosplit_plugins.request import names_of
+from evosplit_plugins.source import Source
+
+__all__ = ["HfReading", "HfWriting", "HuggingFaceAdapter", "host_module"]
+
+_SUFFIXES = (".parquet", ".arrow", ".jsonl")
+_SAVED = ("dataset_dict.json", "state.json")
+
+
+@dataclass(frozen=True, kw_only=True)
+class HfReading:
+    """How to read a data set.
+
+    Attributes
+    ----------
+    label_column, key, multi_hot, threshold, delimiter
+        Where the labels and ids are and what they mean, as `evosplit_hf` explains. One column in a list is that column
+        by itself.
+    config
+        The configuration of a data set on disk or on the hub that has several.
+    source_split
+        Which of its splits to take; by default all.
+    """
+
+    label_column: str | Sequence[str] | None = option(
+        None,
+        "the column with the labels, such as objects.category; repeat for several (default: found)",
+        kind="list",
+        metavar="COLUMN",
+    )
+    key: str | None = option(
+        None, "a column of unique values that names the rows (default: row numbers)", kind="text", metavar="COLUMN"
+    )
+    multi_hot: bool | None = option(None, "whether lists of 0 and 1 have one entry per label", kind="switch")
+    threshold: float | None = option(
+        None, "from which value on a score counts as its label", kind="number", metavar="X"
+    )
+    delimiter: str | None = option(None, "what stands between the labels of one string", kind="text", metavar="TEXT")
+    config: str | None = option(None, "the configuration of a data set that has several", kind="text", metavar="NAME")
+    source_split: str | Sequence[str] | None = option(
+        None, "take this split of the source; repeat for several (default: all)", kind="list", metavar="NAME"
+    )
+
+    def __post_init__(self) -> None:
+        for name in ("label_column", "source_split"):
+            given = getattr(self, name)
+            names = names_of(given, name)
+            if names is None and given is not None:
+                raise EvoSplitError(f"{name}={given!r} names nothing; name something, or leave it out")
+            object.__setattr__(self, name, names[0] if names is not None and len(names) == 1 else names)
+
+
+@dataclass(frozen=True, kw_only=True)
+class HfWriting(WriteOptions):
+    """How to write subsets.
+
+    Attributes
+    ----------
+    format
+        "arrow" (`save_to_disk`) or "parquet" (`data/train-00000-of-00001.parquet`).
+    max_shard_size
+        From which size on a subset is divided into several files.
+    """
+
+    format: str = option(
+        "arrow",
+        "arrow: for load_from_disk (default); parquet: files for load_dataset and the hub",
+        kind="text",
+        choices=("arrow", "parquet"),
+        metavar="FORMAT",
+    )
+    max_shard_size: str = option("500MB", "size of one file (default 500MB)", kind="text", metavar="SIZE")
+
+
+class HuggingFaceAdapter(Adapter):
+    """Data sets of the Hugging Face library `datasets`."""
+
+    name = "hf"
+    summary = "Hugging Face data sets"
+    location = Location(
+        "SOURCE",
+        "a directory of save_to_disk, a folder or file of parquet, json or csv, a folder of images, or a hub name",
+    )
+    reading = HfReading
+    writing = HfWriting
+    sample = "row"
+    samples = "rows"
+    field = "column"
+    default_names: ClassVar[Mapping[int, tuple[str, ...]]] = {
+        2: ("train", "test"),
+        3: ("train", "validation", "test"),
+    }
+
+    def detect(self, paths: Sequence[str]) -> bool:
+        """Recognise what `save_to_disk` writes, and files of parquet, Arrow and JSON lines."""
+        if len(paths) != 1:
+            return False
+        path = Path(paths[0])
+        if path.is_file():
+            return path.suffix.lower() in _SUFFIXES
+        saved = (each / name for each in (path, path / "fold0") for name in _SAVED)
+        files = (f"{folder}*{suffix}" for folder in ("", "data/", "*/", "fold0/data/") for suffix in _SUFFIXES)
+        return path.is_dir() and (any(each.is_file() for each in saved) or any(any(path.glob(each)) for each in files))
+
+    def read(
+        self, paths: Sequence[str], options: Any, *, need_labels: bool = True, on_progress: OnProgress | None = None
+    ) -> Source:
+        """Load a data set and read its rows; splits that it has are joined."""
+        reading = host_module("reading")
+        path = _only(paths, on_progress)
+        with reading.no_bars():
+            ds = reading.load(path, options)
+        source: Source = reading.read_dataset(ds, options, need_labels=need_labels, inputs=[path])
+        return source
+
+    def read_subsets(self, paths: Sequence[str], options: Any, *, on_progress: OnProgress | None = None) -> Source:
+        """Load a data set with its splits; of folds that EvoSplit wrote the test sets."""
+        reading = host_module("reading")
+        path = _only(paths, on_progress)
+        with reading.no_bars():
+            ds, options = reading.load_divided(path, options)
+        source: Source = reading.read_divided(ds, options, inputs=[path])
+        return source
+
+    def plan(
+        self, source: Source, subsets: Subsets, output: Path | None, options: Any, *, inputs: Sequence[Path] = ()
+    ) -> Any:
+        """Refuse names that `datasets` does not take, and an output that would replace something else."""
+        return host_module("writing").plan_output(source, subsets, output, options, inputs)
+
+    def write(
+        self,
+        source: Source,
+        split: Split,
+        output: Path | None,
+        options: Any,
+        *,
+        plan: Any = None,
+        on_progress: OnProgress | None = None,
+    ) -> Outcome:
+        """Write the subsets as a `DatasetDict`, folds as one each, with the manifest."""
+        writing = host_module("writing")
+        if plan is None:
+            plan = self.plan(source, Subsets(split.names, split.sizes, split.is_kfold), output, options)
+        with host_module("reading").no_bars():
+            outcome: Outcome = writing.write_subsets(source, split, plan, options, on_progress)
+        return outcome
+
+
+def _only(paths: Sequence[str], on_progress: OnProgress | None) -> str:
+    """Take the one source, and say that it is read."""
+    if len(paths) != 1:
+        raise EvoSplitError(f"{len(paths)} sources are given; name one data set")
+    if on_progress is not None:
+        on_progress(0.0, f"reading {paths[0]}")
+    return str(paths[0])
+
+
+def host_module(name: str) -> Any:
+    """Load a module of this package that needs `datasets`; without it, say how to get it."""
+    try:
+        import datasets  # noqa: F401
+    except ImportError as error:
+        raise MissingExtraError("Hugging Face datasets is not installed", "hf") from error
+    return import_module(f"evosplit_plugins.hf.{name}")
