@@ -12,7 +12,6 @@ from pathlib import Path
 
 from datasets import ClassLabel, Dataset, Features, Image, Sequence, Value
 
-from evosplit import Split
 from evosplit_plugins import evosplit_hf
 from evosplit_plugins.demo import draw_demo
 from evosplit_plugins.hf import apply_split, read_counts
@@ -57,5 +56,5 @@ with tempfile.TemporaryDirectory() as name:
 
     # Keep the split, and divide the same pictures again, whatever order they come in.
     split.save(directory / "split.json")
-    again = apply_split(ds.shuffle(seed=1), Split.load(directory / "split.json"), key="image_id")
+    again = apply_split(ds.shuffle(seed=1), directory / "split.json")
     print("replayed:", sorted(again["test"]["image_id"]) == sorted(splits["test"]["image_id"]))
