@@ -91,7 +91,7 @@ def shares(theme: Theme) -> Figure:
             at = np.arange(len(order)) + 0.25 * (2 * column - 3)
             axis.scatter(at[~lacking], share[~lacking, column], s=15, color=theme.subsets[column], label=name, zorder=3)
             axis.scatter(at[lacking], share[lacking, column], s=34, marker="x", color=theme.accent, zorder=4)
-        axis.scatter([], [], s=34, marker="x", color=theme.accent, label="no image at all")
+        axis.scatter([], [], s=34, marker="x", color=theme.accent, label="no sample at all")
         ld, empty = split.measures.ld, split.measures.flz - split.measures.flz_bound
         axis.set_title(f"{title}\nLD {ld:.4f} · {empty} avoidable gaps", fontsize=11)
         axis.set_xlabel("labels, from frequent to rare")
@@ -255,7 +255,7 @@ def engine_quality(theme: Theme) -> Figure:
         "normal": split_of("evosplit"),
         "thorough": split_of("evosplit", "thorough"),
     }
-    random = split_of("random").report().random
+    random = split_of("random").report().baselines.random
     figure, axes = plt.subplots(1, 3, figsize=(9, 3.0), sharey=True)
     for axis, (name, title) in zip(axes, MEASURES.items(), strict=True):
         values = [getattr(split.measures, name) / random[name] for split in runs.values()]
@@ -344,7 +344,7 @@ def architecture(theme: Theme) -> Figure:
 
     box(0, 4.2, 3.2, 2.0, "your data", "COCO, Hugging Face,\nFiftyOne, your format", theme.soft)
     box(5.0, 4.2, 3.2, 2.0, "Source", "label counts, ids, files,\nfields, subsets so far", shared)
-    box(10.8, 4.2, 3.2, 2.0, "Split", "who is where, the front,\nmeasures, report", engine)
+    box(10.8, 4.2, 3.2, 2.0, "Split", "assignment, front,\nmeasures, report", engine)
     box(15.8, 4.2, 3.2, 2.0, "your subsets", "in the same format,\nand split.json", theme.soft)
     box(7.9, 7.1, 3.2, 1.7, "Request", "ratios, group_by,\nlocked, seed, …", shared)
     box(0, 0.2, 3.2, 1.9, "Audit", "verdict, leaks,\na better split", shared)

@@ -24,7 +24,7 @@ from evosplit_plugins.source import Fields, Placement, Source
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TagsSource(Source):
-    """The samples of tag files; it keeps their lines, so that they are written as they were read."""
+    """The samples of tag files; it keeps their lines, to write them as they were."""
 
     paths: Sequence[Path] = ()
     lines: Sequence[str] = ()
@@ -33,9 +33,9 @@ class TagsSource(Source):
         """Return the folder of each sample, the one thing to group or to stratify by."""
         for name in (*groups, *strata):
             if name != "folder":
-                raise EvoSplitError(f"there is no field {name!r}; tag files have only 'folder'")
+                raise EvoSplitError(f"there is no field {name!r}; there is only 'folder'")
         folders = [str(PurePosixPath(name).parent) for name in self.files]
-        return Fields(groups=dict.fromkeys(groups, folders), strata=dict.fromkeys(strata, folders))
+        return Fields(dict.fromkeys(groups, folders), dict.fromkeys(strata, folders))
 
 
 class TagsAdapter(Adapter):
@@ -43,17 +43,18 @@ class TagsAdapter(Adapter):
 
     name = "tags"
     summary = "tag files"
-    location = Location("FILE", "text files with a line 'name: label label ...' for each sample", several=True)
+    location = Location("FILE", "files with a line 'name: label ...' for each sample", several=True)
 
     def detect(self, paths):
         """Recognise the files by their suffix."""
         return all(Path(path).suffix == ".tags" for path in paths)
 
     def read(self, paths, options, *, need_labels=True, on_progress=None):
-        """Read the names and labels of all files; each file counts as a subset, for audits and locks."""
+        """Read names and labels; each file is a subset already, for audits and locks."""
         files = [Path(path) for path in paths]
         texts = [path.read_text(encoding="utf-8").splitlines() for path in files]
         lines = [line for text in texts for line in text]
+        number = np.repeat(range(len(files)), [len(text) for text in texts])
         names, labels = [], []
         for line in lines:
             name, _, tags = line.partition(":")
@@ -64,22 +65,20 @@ class TagsAdapter(Adapter):
             adapter=self.name,
             inputs=tuple(path.name for path in files),
             files=names,
-            subsets=Placement(
-                tuple(path.stem for path in files), np.repeat(np.arange(len(files)), [len(text) for text in texts])
-            ),
+            subsets=Placement(tuple(path.stem for path in files), number),
             paths=files,
             lines=lines,
         )
 
     def plan(self, source, subsets, output, options, *, inputs=()):
-        """List the files to write, and refuse now what could not be written after the search, such as an input."""
+        """Refuse before the search what could not be written after it."""
         target = Output(output, self.name, options, [*source.paths, *inputs])
         files = [PurePosixPath(f"{name}.tags") for name in subsets.names]
         target.plan(files).check()
         return target, files
 
     def write(self, source, split, output, options, *, plan, on_progress=None):
-        """Write one file for each subset, with split.json beside them: all of them or nothing."""
+        """Write one file for each subset, all of them or nothing."""
         target, files = plan
 
         def make(staging):
@@ -100,12 +99,13 @@ if __name__ == "__main__":
         (folder / "all.tags").write_text("".join(lines))
         paths = [str(folder / "all.tags")]
 
-        # What `evosplit split all.tags -o out -s train:0.8 -s test:0.2 --stratify-by folder` does.
+        # What `evosplit split all.tags -o out --ratios 8:2 --stratify-by folder` does.
         request = Request(ratios={"train": 0.8, "test": 0.2}, stratify_by="folder")
         made = split_with(TagsAdapter(), paths, request, output=folder / "out")
         print(made.split.report())
         print("files:", *sorted(path.name for path in made.files))
 
         # What `evosplit apply out/split.json all.tags -o again` does: the same subsets.
-        again = apply_with(TagsAdapter(), paths, folder / "out" / "split.json", output=folder / "again")
+        saved = folder / "out" / "split.json"
+        again = apply_with(TagsAdapter(), paths, saved, output=folder / "again")
         print("replayed:", (again.split.assignment == made.split.assignment).all())
