@@ -28,13 +28,13 @@ DEMO_SOURCES := $(wildcard evosplit_plugins/demo/*.py)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo app setup check core test test-lowest test-python lint docs bench clean
+.PHONY: help demo app setup check core test test-lowest test-python lint docs bench release clean
 
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
 
 demo: $(VENV)/.for-demo $(DEMO)/data/instances.json ## draw pictures, split their COCO file, print the report
-	$(BIN)/evosplit coco split $(DEMO)/data/instances.json -o $(DEMO)/out \
+	$(BIN)/evosplit split $(DEMO)/data/instances.json -o $(DEMO)/out \
 		-s train:0.8 -s val:0.1 -s test:0.1 --overwrite
 	@echo
 	@echo "The pictures are in $(DEMO)/data/images, their labels in $(DEMO)/data/instances.json,"
@@ -86,8 +86,23 @@ bench: $(VENV)/.for-bench ## run the benchmarks; results go to benchmarks/result
 		fi; \
 	done
 
-clean: ## remove the environments, the demo and the built documentation
-	rm -rf $(VENV) $(LOWEST) $(PYTHONS:%=$(VENV)-%) $(DEMO) docs/_build
+# The wheel is built from the sdist, and tried away from this directory: without any extra, then with those of the demo.
+release: $(VENV)/.for-release ## build sdist and wheel into dist, check them, try the wheel in an empty environment
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist
+	$(BIN)/python -m twine check --strict dist/*
+	@set -e; trial=$$(mktemp -d); trap 'rm -rf "$$trial"' EXIT; wheel=$$(echo "$(CURDIR)"/dist/*.whl); \
+	echo "Trying $${wheel##*/} in an empty environment"; \
+	$(PYTHON) -m venv "$$trial/venv"; cp examples/own_format.py "$$trial"; cd "$$trial"; \
+	install() { venv/bin/python -m pip --disable-pip-version-check --quiet install "$$1"; }; \
+	install "$$wheel"; venv/bin/evosplit --version; venv/bin/python own_format.py; \
+	install "$$wheel[coco,demo]"; venv/bin/evosplit demo -o demo --images 60 --quiet; \
+	venv/bin/evosplit split demo/instances.json -o out --ratios 8:1:1 --quiet; \
+	venv/bin/evosplit audit out/annotations --no-compare --quiet
+	@echo "dist holds what can be released:"; ls dist
+
+clean: ## remove the environments, the demo, the packages and the built documentation
+	rm -rf $(VENV) $(LOWEST) $(PYTHONS:%=$(VENV)-%) $(DEMO) dist docs/_build
 
 $(DEMO)/data/instances.json: $(DEMO_SOURCES) | $(VENV)/.for-demo
 	$(BIN)/evosplit demo -o $(DEMO)/data --overwrite
@@ -141,6 +156,10 @@ $(VENV)/.for-lint: pyproject.toml $(VENV)/.for-fiftyone
 
 $(VENV)/.for-docs: pyproject.toml | $(VENV)/.pip
 	$(PIP) install --editable ".[coco,hf,sklearn,report,demo]" --group docs
+	@touch $@
+
+$(VENV)/.for-release: pyproject.toml | $(VENV)/.pip
+	$(PIP) install --group release
 	@touch $@
 
 $(VENV)/.for-bench: pyproject.toml $(VENV)/.for-fiftyone

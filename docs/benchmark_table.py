@@ -39,11 +39,12 @@ def table(rows: dict[str, dict[str, str]]) -> str:
     for method in METHODS:
         row = rows[method]
         parts = [float(row[name]) / float(rows["random"][name]) for name in MEASURES]
+        size_error = float(f"{float(row['ED']):.2g}")  # two digits, printed without an exponent
         values = [
             method,
             f"{float(row['import s']) + float(row['first call s']):.1f}",
             *(f"{part:.2f}" for part in parts),
-            f"{float(row['ED']):.2g}",
+            f"{size_error:g}",
         ]
         if method == "evosplit":
             values = [f"**{value}**" for value in values]

@@ -1,7 +1,7 @@
 """Draw the figures of the documentation by running the engine.
 
 `python docs/figures.py FOLDER` draws all of them, each once for light and once for dark pages. Those of the README
-are kept in docs/samples; the site draws the others while it is built.
+are kept in docs/images; the site draws the others while it is built.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def shares(theme: Theme) -> Figure:
             at = np.arange(len(order)) + 0.25 * (2 * column - 3)
             axis.scatter(at[~lacking], share[~lacking, column], s=15, color=theme.subsets[column], label=name, zorder=3)
             axis.scatter(at[lacking], share[lacking, column], s=34, marker="x", color=theme.accent, zorder=4)
-        axis.scatter([], [], s=34, marker="x", color=theme.accent, label="no image at all")
+        axis.scatter([], [], s=34, marker="x", color=theme.accent, label="no sample at all")
         ld, empty = split.measures.ld, split.measures.flz - split.measures.flz_bound
         axis.set_title(f"{title}\nLD {ld:.4f} · {empty} avoidable gaps", fontsize=11)
         axis.set_xlabel("labels, from frequent to rare")
@@ -255,7 +255,7 @@ def engine_quality(theme: Theme) -> Figure:
         "normal": split_of("evosplit"),
         "thorough": split_of("evosplit", "thorough"),
     }
-    random = split_of("random").report().random
+    random = split_of("random").report().baselines.random
     figure, axes = plt.subplots(1, 3, figsize=(9, 3.0), sharey=True)
     for axis, (name, title) in zip(axes, MEASURES.items(), strict=True):
         values = [getattr(split.measures, name) / random[name] for split in runs.values()]
@@ -321,6 +321,65 @@ def groups(theme: Theme) -> Figure:
     return figure
 
 
+def architecture(theme: Theme) -> Figure:
+    """Draw the way of a sample through the library, and which part of it does each step."""
+    shared, adapter, engine = theme.subsets
+    figure, axis = plt.subplots(figsize=(9, 4.4))
+
+    def box(x: float, y: float, width: float, height: float, title: str, text: str, colour: str) -> None:
+        shape = mpl.patches.FancyBboxPatch((x, y), width, height, boxstyle="round,pad=0,rounding_size=0.15")
+        shape.set(facecolor=mpl.colors.to_rgba(colour, 0.16), edgecolor=colour, linewidth=1.4)
+        axis.add_patch(shape)
+        middle = x + width / 2
+        axis.text(middle, y + height - 0.42, title, ha="center", va="center", weight="bold", fontsize=9.5)
+        axis.text(middle, y + (height - 0.6) / 2, text, ha="center", va="center", fontsize=8, color=theme.soft)
+
+    def arrow(start: tuple[float, float], end: tuple[float, float], colour: str, style: str = "-|>") -> None:
+        how = {"arrowstyle": style, "color": colour, "lw": 1.8, "shrinkA": 0, "shrinkB": 0, "mutation_scale": 13}
+        axis.annotate("", end, start, arrowprops=how)
+
+    def verb(x: float, y: float, name: str, colour: str) -> None:
+        ink = theme.ink if colour == shared else colour
+        axis.text(x, y, name, ha="center", va="bottom", fontsize=9.5, family="monospace", color=ink)
+
+    box(0, 4.2, 3.2, 2.0, "your data", "COCO, Hugging Face,\nFiftyOne, your format", theme.soft)
+    box(5.0, 4.2, 3.2, 2.0, "Source", "label counts, ids, files,\nfields, subsets so far", shared)
+    box(10.8, 4.2, 3.2, 2.0, "Split", "assignment, front,\nmeasures, report", engine)
+    box(15.8, 4.2, 3.2, 2.0, "your subsets", "in the same format,\nand split.json", theme.soft)
+    box(7.9, 7.1, 3.2, 1.7, "Request", "ratios, group_by,\nlocked, seed, …", shared)
+    box(0, 0.2, 3.2, 1.9, "Audit", "verdict, leaks,\na better split", shared)
+    box(15.8, 0.2, 3.2, 1.9, "split.json", "saved by\nany adapter", shared)
+
+    arrow((3.3, 5.2), (4.9, 5.2), adapter)
+    verb(4.1, 5.35, "read", adapter)
+    arrow((8.3, 5.2), (10.7, 5.2), shared)
+    verb(8.9, 5.35, "run", shared)
+    arrow((9.5, 7.0), (9.5, 5.3), shared)
+    arrow((14.1, 5.2), (15.7, 5.2), adapter)
+    verb(14.9, 5.35, "write", adapter)
+    arrow((5.4, 4.1), (3.3, 1.6), shared)
+    verb(3.6, 2.75, "audit", shared)
+    arrow((15.7, 1.6), (13.6, 4.1), shared)
+    verb(15.3, 2.75, "replay", shared)
+
+    steps = ("counts", "problem", "method", "front", "pick")
+    box(5.0, 0.2, 9.0, 1.9, "the engine", "", engine)
+    for number, name in enumerate(steps):
+        x = 5.9 + 1.8 * number
+        axis.text(x, 0.8, name, ha="center", va="center", fontsize=8.5)
+        if number:
+            arrow((x - 1.15, 0.8), (x - 0.62, 0.8), engine)
+    arrow((9.5, 5.1), (9.5, 2.2), engine, "<|-|>")
+    axis.text(9.75, 3.2, "evosplit.split\nevosplit.kfold", va="center", fontsize=8.5, family="monospace", color=engine)
+
+    names = {"each adapter": adapter, "the same for all adapters": shared, "evosplit, which knows no format": engine}
+    handles = [plt.Line2D([], [], color=colour, lw=4, label=name) for name, colour in names.items()]
+    figure.legend(handles=handles, loc="outside lower center", ncols=3, frameon=False, fontsize=9)
+    axis.set(xlim=(-0.2, 19.2), ylim=(0, 9))
+    axis.axis("off")
+    return figure
+
+
 FIGURES: dict[str, Callable[[Theme], Figure]] = {
     "shares": shares,
     "measures-by-hand": measures_by_hand,
@@ -331,6 +390,7 @@ FIGURES: dict[str, Callable[[Theme], Figure]] = {
     "engine-quality": engine_quality,
     "tradeoffs": tradeoffs,
     "groups": groups,
+    "architecture": architecture,
 }
 
 

@@ -12,13 +12,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import figures
-from evosplit_plugins.cli.command import build_parser
 
 from evosplit.manifest import manifest_schema
+from evosplit_plugins.cli.parser import build_parser
 
 HERE = Path(__file__).resolve().parent
 GENERATED = HERE / "_build" / "generated"
-SOURCES = {".py", ".json", ".css", ".js"}
+SOURCES = {".py", ".json", ".html", ".css", ".js"}
 PLAIN = {"COLUMNS": "80", "NO_COLOR": "1"}  # what a terminal of 80 columns shows
 
 
@@ -43,11 +43,11 @@ def outputs(folder: Path) -> None:
     """Split the demo data and keep what the terminal shows, and the page."""
     (folder / "extra").mkdir()
     evosplit("demo", "-o", "demo", cwd=folder)
-    split = ["coco", "split", "demo/instances.json", "-o", "out", "-s", "train:0.8", "-s", "val:0.1", "-s", "test:0.1"]
+    split = ["split", "demo/instances.json", "-o", "out", "-s", "train:0.8", "-s", "val:0.1", "-s", "test:0.1"]
     shown = evosplit(*split, "--report", "extra/report.html", cwd=folder)
     (folder / "coco-split.txt").write_text(shown, encoding="utf-8")
     ratios = ["--ratios", "8:1:1", "--method", "random", "--quiet"]
-    evosplit("coco", "split", "demo/instances.json", "-o", "random", *ratios, cwd=folder)
+    evosplit("split", "demo/instances.json", "-o", "random", *ratios, cwd=folder)
     shown = evosplit("audit", "random/annotations", "--group-by", "clip", cwd=folder, leaks=True)
     (folder / "coco-audit.txt").write_text(shown, encoding="utf-8")
 

@@ -35,6 +35,7 @@ print(split.report())
 for path in apply_split("captions.json", "out/split.json", "out", overwrite=True):
     print("wrote", path)
 
-# Anyone can measure the files that exist.
-found = audit([f"out/annotations/instances_{name}.json" for name in ("train", "val", "test")])
-print(f"LD of the files: {found.measures.ld:.4f}")
+# Any files that exist can be judged, whoever made them.
+judged = audit("out/annotations")
+print(judged.verdict)
+print(f"LD {judged.split.measures.ld:.4f}, leaks: {len(judged.leaks)}")

@@ -10,12 +10,8 @@ from pathlib import Path
 import fiftyone as fo
 import numpy as np
 
-from evosplit_plugins.fiftyone_plugin import (
-    apply_manifest,
-    evosplit_fiftyone,
-    save_manifest,
-    undo_split,
-)
+from evosplit_plugins import evosplit_fiftyone
+from evosplit_plugins.fiftyone_plugin import apply_split, save_manifest, undo_split
 
 # A small dataset: who drives past a traffic camera. Buses are rare, and ambulances rarer.
 rng = np.random.default_rng(0)
@@ -33,9 +29,9 @@ split = evosplit_fiftyone(dataset, {"train": 0.8, "val": 0.1, "test": 0.1}, labe
 print(dataset.count_sample_tags())
 print(split.report())
 
-# The manifest replays the split later, also in another database that holds the same files.
+# The file replays the split later, also in another database that holds the same files.
 save_manifest(dataset, Path("split.json"))
 undo_split(dataset)
 print(dataset.count_sample_tags())
-apply_manifest(dataset, Path("split.json"))
+apply_split(dataset, Path("split.json"))
 print(dataset.match_tags("test").count("ground_truth.detections"), "instances to test on")

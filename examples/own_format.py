@@ -1,13 +1,16 @@
 """An adapter for a format of one's own: text files with a line "name: label label ..." for each sample.
 
-`detect`, `read` and `write` are all that it takes. Groups, locks, strata, folds, every flag of the command line, the
-audit, manifests and their replay come by themselves. A package announces its adapter to EvoSplit as an entry point:
+It says how to recognise, read and write such files. All else comes by itself: ratios, folds, groups, locks, strata,
+the commands `split`, `apply` and `audit` with all their flags, reports, saved splits and their replay. A package
+announces its adapter to EvoSplit as an entry point in its pyproject.toml:
 
     [project.entry-points."evosplit.adapters"]
-    tags = "my_package:TagsAdapter"
+    tags = "own_format:TagsAdapter"
 """
 
 import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 import numpy as np
@@ -19,16 +22,20 @@ from evosplit_plugins.request import Request
 from evosplit_plugins.source import Fields, Placement, Source
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
 class TagsSource(Source):
-    """The lines of tag files, whose folders are the one field that samples have."""
+    """The samples of tag files; it keeps their lines, to write them as they were."""
+
+    paths: Sequence[Path] = ()
+    lines: Sequence[str] = ()
 
     def fields(self, *, groups, strata):
-        """Return the folder of each sample."""
+        """Return the folder of each sample, the one thing to group or to stratify by."""
         for name in (*groups, *strata):
             if name != "folder":
-                raise EvoSplitError(f"there is no field {name!r}; a tag file knows only 'folder'")
+                raise EvoSplitError(f"there is no field {name!r}; there is only 'folder'")
         folders = [str(PurePosixPath(name).parent) for name in self.files]
-        return Fields(groups=dict.fromkeys(groups, folders), strata=dict.fromkeys(strata, folders))
+        return Fields(dict.fromkeys(groups, folders), dict.fromkeys(strata, folders))
 
 
 class TagsAdapter(Adapter):
@@ -36,63 +43,69 @@ class TagsAdapter(Adapter):
 
     name = "tags"
     summary = "tag files"
-    location = Location("FILE", "text files with a line 'name: label label ...' for each sample", several=True)
+    location = Location("FILE", "files with a line 'name: label ...' for each sample", several=True)
 
     def detect(self, paths):
-        """Recognise them by their suffix."""
+        """Recognise the files by their suffix."""
         return all(Path(path).suffix == ".tags" for path in paths)
 
     def read(self, paths, options, *, need_labels=True, on_progress=None):
-        """Read names and labels; each file is a subset already."""
-        lines = [(number, line) for number, path in enumerate(paths) for line in Path(path).read_text().splitlines()]
-        parts = [line.partition(":") for _, line in lines]
-        names = [name.strip() for name, _, _ in parts]
-        labels = [tags.split() for _, _, tags in parts]
-        subsets = Placement(tuple(Path(path).stem for path in paths), np.array([number for number, _ in lines]))
-        inputs = tuple(Path(path).name for path in paths)
-        counts = LabelCounts.from_lists(labels, ids=names)
-        return TagsSource(counts=counts, adapter=self.name, inputs=inputs, files=names, subsets=subsets)
+        """Read names and labels; each file is a subset already, for audits and locks."""
+        files = [Path(path) for path in paths]
+        texts = [path.read_text(encoding="utf-8").splitlines() for path in files]
+        lines = [line for text in texts for line in text]
+        number = np.repeat(range(len(files)), [len(text) for text in texts])
+        names, labels = [], []
+        for line in lines:
+            name, _, tags = line.partition(":")
+            names.append(name.strip())
+            labels.append(tags.split())
+        return TagsSource(
+            counts=LabelCounts.from_lists(labels, ids=names),
+            adapter=self.name,
+            inputs=tuple(path.name for path in files),
+            files=names,
+            subsets=Placement(tuple(path.stem for path in files), number),
+            paths=files,
+            lines=lines,
+        )
 
     def plan(self, source, subsets, output, options, *, inputs=()):
-        """Refuse what could not be written."""
-        made = Output(output, self.name, options, inputs)
+        """Refuse before the search what could not be written after it."""
+        target = Output(output, self.name, options, [*source.paths, *inputs])
         files = [PurePosixPath(f"{name}.tags") for name in subsets.names]
-        made.plan(files).check()
-        return made, files
+        target.plan(files).check()
+        return target, files
 
     def write(self, source, split, output, options, *, plan, on_progress=None):
-        """Write one file for each subset."""
-        made, files = plan
-        rows = source.counts.matrix.tocsr()
-
-        def line(row):
-            entry = rows[[row]]
-            tags = [source.counts.labels[j] for j, n in zip(entry.indices, entry.data, strict=True) for _ in range(n)]
-            return f"{source.files[row]}: {' '.join(tags)}\n".encode()
+        """Write one file for each subset, all of them or nothing."""
+        target, files = plan
 
         def make(staging):
-            for name, place in zip(split.names, files, strict=True):
-                with staging.open(place) as write:
+            for name, file in zip(split.names, files, strict=True):
+                with staging.open(file) as write:
                     for row in split.indices(name):
-                        write(line(row))
+                        write(f"{source.lines[row]}\n".encode())
 
-        written = made.write(made.plan(files), split, make)
-        return Outcome(split, (*(output / place for place in files), *written))
+        written = target.write(target.plan(files), split, make)
+        return Outcome(split, (*(output / file for file in files), *written))
 
 
 if __name__ == "__main__":
-    with tempfile.TemporaryDirectory() as folder:
-        home = Path(folder)
-        names = [f"{'day' if number % 3 else 'night'}/{number:03}.jpg" for number in range(60)]
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
         labels = ["cat cat", "dog", "cat dog", "", "eel"]
-        lines = [f"{name}: {labels[number % len(labels)]}\n" for number, name in enumerate(names)]
-        (home / "all.tags").write_text("".join(lines))
+        lines = [f"{'night' if i % 3 else 'day'}/{i:03}.jpg: {labels[i % 5]}\n" for i in range(60)]
+        (folder / "all.tags").write_text("".join(lines))
+        paths = [str(folder / "all.tags")]
 
+        # What `evosplit split all.tags -o out --ratios 8:2 --stratify-by folder` does.
         request = Request(ratios={"train": 0.8, "test": 0.2}, stratify_by="folder")
-        made = split_with(TagsAdapter(), [str(home / "all.tags")], request, output=home / "out")
+        made = split_with(TagsAdapter(), paths, request, output=folder / "out")
         print(made.split.report())
-        print(*sorted(path.name for path in made.files))
+        print("files:", *sorted(path.name for path in made.files))
 
-        # The saved split, replayed.
-        again = apply_with(TagsAdapter(), [str(home / "all.tags")], home / "out" / "split.json", output=home / "again")
-        print(again.split.sizes == made.split.sizes)
+        # What `evosplit apply out/split.json all.tags -o again` does: the same subsets.
+        saved = folder / "out" / "split.json"
+        again = apply_with(TagsAdapter(), paths, saved, output=folder / "again")
+        print("replayed:", (again.split.assignment == made.split.assignment).all())

@@ -21,6 +21,54 @@ def words_of(program):
     return [words[1:] for block in shell for words, _ in commands(block) if words[0] == program]
 
 
+def one_lines():
+    """Give the lines of the table that answers "What do you have?": the first code of each row that has some."""
+    rows = re.findall(r"^\| \[.+?\]\(.+?\) \| `([^`]+)`", README, re.MULTILINE)
+    assert len(rows) >= 6
+    return rows
+
+
+# What a reader has who types one of these lines.
+DATA = """
+import evosplit
+import fiftyone as fo
+from datasets import Dataset
+from evosplit_plugins import EvoSplitKFold, evosplit_fiftyone, evosplit_hf
+from sklearn.datasets import make_multilabel_classification
+from sklearn.linear_model import RidgeClassifier as Model
+from sklearn.model_selection import cross_val_score
+
+model = Model()
+X, y = make_multilabel_classification(n_samples=100, n_classes=4, random_state=0)
+ds = Dataset.from_dict({"labels": [["cat", "cat"], ["cat", "dog"], ["dog"], []] * 25})
+dataset = fo.Dataset()
+boxes = [fo.Detections(detections=[fo.Detection(label=name) for name in names]) for names in ds["labels"]]
+dataset.add_samples([fo.Sample(filepath=f"{i:03}.jpg", ground_truth=each) for i, each in enumerate(boxes)])
+"""
+
+
+def test_one_line_is_enough(tmp_path):
+    """Each line of the table works as it stands, given the data that its row names."""
+    demo = draw_demo(tmp_path / "drawn", n_images=120)
+    commands = [line for line in one_lines() if line.startswith("evosplit ")]
+    calls = [line for line in one_lines() if line not in commands]
+    assert commands
+    assert calls
+    page = tmp_path / "lines.md"
+    blocks = [f"```bash\n{line}\n```" for line in commands]
+    blocks += [f"```python\n{line}\n```" for line in (DATA.strip(), *calls)]
+    page.write_text("\n\n".join(blocks))
+    (tmp_path / "instances.json").write_bytes(demo.annotations.read_bytes())
+    script = tmp_path / "page.py"
+    script.write_text(page_script(page, demo.root), encoding="utf-8")
+    run_script(script, directory=tmp_path)
+
+
+def test_readme_is_short():
+    """The README fits two screens; the rest is in the documentation."""
+    assert len(README.splitlines()) <= 110
+
+
 def test_readme_runs(tmp_path):
     """A reader who types the README from top to bottom meets no error."""
     demo = draw_demo(tmp_path / "drawn", n_images=120)
