@@ -80,53 +80,27 @@ def _share_figure(table: ShareTable, unit: str, random: Sequence[float] = ()) ->
         height = [i + min(0.6 / k, 0.2) * (j - (k - 1) / 2) for i in rows]  # so that equal ones can be told apart
         said = [f"{escape(table.names[i])} in {escape(name)}" for i in rows]
         lacking += [(height[i], f"{said[i]}: none of {totals[i]:,} {unit}") for i in rows if not parts[i].count]
-        traces.append(
-            {
-                "type": "scatter",
-                "mode": "markers",
-                "name": escape(name),
-                "x": [100 * min(part.excess, _FURTHEST) if part.count else None for part in parts],
-                "y": height,
-                "marker": {"color": COLOURS[j % len(COLOURS)], "size": 9},
-                "hovertext": [
-                    f"{said[i]}<br>{part.count:,} of {totals[i]:,} {unit}: {percent(part.share)} "
-                    f"(target {percent(part.target)})"
-                    for i, part in enumerate(parts)
-                ],
-                "hoverinfo": "text",
-            }
-        )
+        hover = [
+            f"{said[i]}<br>{part.count:,} of {totals[i]:,} {unit}: {percent(part.share)} "
+            f"(target {percent(part.target)})"
+            for i, part in enumerate(parts)
+        ]
+        x = [100 * min(part.excess, _FURTHEST) if part.count else None for part in parts]
+        traces.append(_trace(escape(name), x, height, hover, {"color": COLOURS[j % len(COLOURS)], "size": 9}))
     if lacking:
-        traces.append(
-            {
-                "type": "scatter",
-                "mode": "markers",
-                "name": "none at all",
-                "x": [-100] * len(lacking),
-                "y": [height for height, _ in lacking],
-                "marker": {"color": ACCENT, "size": 9, "symbol": "x"},
-                "hovertext": [text for _, text in lacking],
-                "hoverinfo": "text",
-            }
-        )
+        heights, hover = map(list, zip(*lacking, strict=True))
+        cross = {"color": ACCENT, "size": 9, "symbol": "x"}
+        traces.append(_trace("none at all", [-100] * len(lacking), heights, hover, cross))
     if random:
-        widths = [100 * min(value, _FURTHEST) for value in random]
-        traces.append(
-            {
-                "type": "bar",
-                "orientation": "h",
-                "name": "random splits",
-                "base": [-min(width, 100) for width in widths],
-                "x": [width + min(width, 100) for width in widths],
-                "y": rows,
-                "marker": {"color": GREY, "opacity": 0.25},
-                "hovertext": [
-                    f"{escape(name)}<br>off by {percent(off)} in random splits, on average"
-                    for name, off in zip(table.names, random, strict=True)
-                ],
-                "hoverinfo": "text",
-            }
-        )
+        right = [100 * min(value, _FURTHEST) for value in random]
+        left = [-min(width, 100) for width in right]
+        widths = [end - start for start, end in zip(left, right, strict=True)]
+        hover = [
+            f"{escape(name)}<br>off by {percent(off)} in random splits, on average"
+            for name, off in zip(table.names, random, strict=True)
+        ]
+        bar = {"type": "bar", "orientation": "h", "base": left}
+        traces.append(_trace("random splits", widths, rows, hover, {"color": GREY, "opacity": 0.25}, **bar))
     ticks = [-100, -50, 0, 50, 100, 150]
     names = [name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…" for name in table.names]
     return {
@@ -182,26 +156,17 @@ def front_figure(front: ParetoFront, chosen: int, *, selected: int | None = None
     sizes = np.full(len(front), 10.0)
     if len(titles) > 3 and np.ptp(values[:, 3]) > 0:
         sizes = 8 + 8 * (values[:, 3] - values[:, 3].min()) / np.ptp(values[:, 3])
-    trace = {
-        "type": "scatter",
-        "mode": "markers",
-        "name": "trade-offs",
-        "x": values[:, 0].tolist(),
-        "y": values[:, up].tolist(),
-        "hovertext": hover,
-        "hoverinfo": "text",
-        "showlegend": False,
-        "marker": {
-            "opacity": 1,
-            **colours,
-            "symbol": ["star" if i == chosen else "circle" for i in everyone],
-            "size": [float(sizes[i]) + (12 if i == chosen else 4 if i == ringed else 0) for i in everyone],
-            "line": {
-                "color": [ACCENT if i == chosen else GREY for i in everyone],
-                "width": [3 if i == ringed else outline if i == chosen else 0 for i in everyone],
-            },
+    marker = {
+        "opacity": 1,
+        **colours,
+        "symbol": ["star" if i == chosen else "circle" for i in everyone],
+        "size": [float(sizes[i]) + (12 if i == chosen else 4 if i == ringed else 0) for i in everyone],
+        "line": {
+            "color": [ACCENT if i == chosen else GREY for i in everyone],
+            "width": [3 if i == ringed else outline if i == chosen else 0 for i in everyone],
         },
     }
+    trace = _trace("trade-offs", values[:, 0].tolist(), values[:, up].tolist(), hover, marker)
     layout = {
         "height": 300,
         "margin": {"t": 12, "r": 24, "b": 56, "l": 24},
@@ -209,7 +174,15 @@ def front_figure(front: ParetoFront, chosen: int, *, selected: int | None = None
         "xaxis": _value_axis(titles[0]),
         "yaxis": _value_axis(titles[up]),
     }
-    return {"data": [trace], "layout": layout}
+    return {"data": [{**trace, "showlegend": False}], "layout": layout}
+
+
+def _trace(
+    name: str, x: list[Any], y: list[Any], hover: list[str], marker: dict[str, Any], **kind: Any
+) -> dict[str, Any]:
+    """Make a trace; of points, unless its kind says otherwise."""
+    kind = kind or {"type": "scatter", "mode": "markers"}
+    return {**kind, "name": name, "x": x, "y": y, "marker": marker, "hovertext": hover, "hoverinfo": "text"}
 
 
 def _value_axis(title: str) -> dict[str, Any]:
