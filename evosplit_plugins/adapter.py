@@ -236,8 +236,9 @@ def split_with(
     check_locked_names(request, request.names(adapter.default_names))
     source = adapter.read(paths, reading, on_progress=phases("reading"))
     target = None if output is None else Path(output)
-    locks = [Path(each) for each in request.locks.values() if isinstance(each, (str, os.PathLike))]
-    inputs = [path for path in locks if path.is_file()]
+    inputs = [path for path in request.lock_files if path.is_file()]
+    if target is not None and (own := target / "split.json").exists() and any(path.samefile(own) for path in inputs):
+        raise EvoSplitError(f"{own} is an input, because it says what is locked; choose another output")
     plan = adapter.plan(source, request.subsets(len(source), adapter.default_names), target, writing, inputs=inputs)
     split = run(source, request, adapter=adapter, on_progress=phases("searching"))
     phases("writing")(0.0, "writing")

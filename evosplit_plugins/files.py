@@ -9,16 +9,28 @@ from typing import TypeAlias
 
 from evosplit import EvoSplitError
 
-__all__ = ["PathLike", "as_paths", "one_for_each", "usual_order"]
+__all__ = ["PathLike", "as_paths", "names_file", "one_for_each", "usual_order"]
 
 PathLike: TypeAlias = "str | os.PathLike[str]"
 
 _USUAL_ORDER = ("train", "val", "test")
+_LISTS = (".txt", ".json", ".json.gz")
 
 
 def as_paths(given: PathLike | Sequence[PathLike]) -> list[Path]:
     """Turn one path or several into a list."""
     return [Path(given)] if isinstance(given, (str, os.PathLike)) else [Path(path) for path in given]
+
+
+def names_file(value: object) -> bool:
+    """Tell whether something that might be an id is meant as a file that names samples.
+
+    Examples
+    --------
+    >>> names_file("old_test.json"), names_file(Path("old_test")), names_file("0001.jpg"), names_file(7)
+    (True, True, False, False)
+    """
+    return isinstance(value, os.PathLike) or (isinstance(value, str) and value.lower().endswith(_LISTS))
 
 
 def one_for_each(given: PathLike | Sequence[PathLike] | None, n_files: int, parameter: str) -> list[Path]:

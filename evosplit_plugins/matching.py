@@ -26,6 +26,7 @@ Files = Sequence[str | None]
 
 _ROBOFLOW = re.compile(r"(.+?)(?:_(jpe?g|png|bmp|webp|tiff?))?\.rf\.[0-9a-z]{16,}(?:\.([a-z0-9]+))?", re.IGNORECASE)
 _SHOWN = 3
+_DEEPEST = 8  # folders that a path is told apart by
 
 
 def plain_path(name: str) -> str:
@@ -143,7 +144,7 @@ def _ways(ours: Sequence[str], theirs: Sequence[str]) -> Iterator[Callable[[int,
     folders = [_common_folder(ours), _common_folder(theirs)]
     yield lambda side, path: path[folders[side] :]
     deepest = max(path.count("/") for path in (*ours, *theirs))
-    for n in range(min(deepest, 8), 0, -1):
+    for n in range(min(deepest, _DEEPEST), 0, -1):
         yield lambda side, path, n=n: "/".join(path.split("/")[-n:])  # type: ignore[misc]
 
 
@@ -217,15 +218,34 @@ def find_members(
 
 
 def _rows_by_file(wanted: Sequence[str], files: Sequence[str]) -> Ints | None:
-    """Find paths in the strictest way that finds all of them and confuses none."""
-    for shorten in _ways(files, wanted):
-        rows_of: dict[str, list[int]] = {}
-        for row, path in enumerate(files):
-            rows_of.setdefault(shorten(0, path), []).append(row)
-        found = [rows_of.get(shorten(1, path)) for path in dict.fromkeys(wanted)]
-        if all(rows and len({files[row] for row in rows}) == 1 for rows in found):
-            return np.array([row for rows in found for row in rows or ()], dtype=np.int64)
-    return None
+    """Find each path by the longest end that it shares with a file; None unless that is one file, and another for each.
+
+    The folder that the wanted paths have in common says nothing, since they may be a part of the files.
+    """
+    rows_of: dict[str, list[int]] = {}
+    for row, path in enumerate(files):
+        rows_of.setdefault(path, []).append(row)
+    files_of: dict[str, list[str]] = {}
+    for path in rows_of:
+        for end in _ends(path):
+            files_of.setdefault(end, []).append(path)
+    found: dict[str, None] = {}
+    paths = dict.fromkeys(wanted)
+    for path in paths:
+        shared = path if path in rows_of else next((end for end in _ends(path) if end in files_of), None)
+        if shared is None or (shared not in rows_of and len(files_of[shared]) > 1):
+            return None
+        found[shared if shared in rows_of else files_of[shared][0]] = None
+    return (
+        np.array([row for path in found for row in rows_of[path]], dtype=np.int64) if len(found) == len(paths) else None
+    )
+
+
+def _ends(path: str) -> Iterator[str]:
+    """Give the last parts of a path, the longest first."""
+    parts = path.split("/")
+    for n in range(min(len(parts), _DEEPEST), 0, -1):
+        yield "/".join(parts[-n:])
 
 
 _MOST = 0.5

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from evosplit import EvoSplitError
 from evosplit.methods.base import Method
 from evosplit.ratios import DEFAULT_NAMES, Subsets, fold_subsets, resolve_subsets
 from evosplit.rng import Seed
+from evosplit_plugins.files import names_file
 from evosplit_plugins.grouping import compiled
 from evosplit_plugins.options import option
 
@@ -175,6 +178,16 @@ class Request:
         if isinstance(self.locked, Mapping):
             return dict(self.locked)
         return dict.fromkeys((self.locked,) if isinstance(self.locked, str) else self.locked or ())
+
+    @property
+    def lock_files(self) -> list[Path]:
+        """The files that name locked samples, alone or in a list."""
+        found: list[Path] = []
+        for given in self.locks.values():
+            several = given if isinstance(given, (list, tuple)) else ()
+            alone = isinstance(given, (str, os.PathLike))
+            found += [Path(given)] if alone else [Path(each) for each in several if names_file(each)]
+        return found
 
     def subsets(self, n_samples: int, default_names: Mapping[int, tuple[str, ...]] = DEFAULT_NAMES) -> Subsets:
         """Return the names and exact sizes that are asked for, and whether they are folds."""

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evosplit import EvoSplitError, LabelCounts, Split
+from evosplit_plugins.files import names_file
 from evosplit_plugins.matching import find_members, picture_of, plain_path
 from evosplit_plugins.progress import OnProgress
 
@@ -161,18 +162,23 @@ class Source:
             The subset in which they stay.
         reference
             Ids; or the path of a text file with one id, file name or path in each line, or of a saved split, of which
-            the subset of the same name counts.
+            the subset of the same name counts; or several such paths.
 
         Returns
         -------
         numpy.ndarray
             Their rows; -1 for a sample that takes no part in the split.
         """
+        if isinstance(reference, (list, tuple)) and reference and all(map(names_file, reference)):
+            return np.concatenate([self.members(subset, path) for path in reference])
         if isinstance(reference, (str, os.PathLike)):
             ids, files = _named_in_file(Path(reference), subset)
-            return find_members(ids, files, self.counts.ids.tolist(), self.files, where=str(reference))
-        ids = _listed_ids(reference, subset)
-        return find_members(ids, None, self.counts.ids.tolist(), self.files, where=f"locked[{subset!r}]")
+            return self.rows_of(ids, files, where=str(reference))
+        return self.rows_of(_listed_ids(reference, subset), None, where=f"locked[{subset!r}]")
+
+    def rows_of(self, ids: Sequence[Any], files: Sequence[str | None] | None, *, where: str) -> Ints:
+        """Find samples by their files or ids; -1 for one that the data has, but that takes no part in the split."""
+        return find_members(ids, files, self.counts.ids.tolist(), self.files, where=where)
 
     def links(self, on_progress: OnProgress | None = None) -> Sequence[Any]:
         """Return further `Links` between samples that the host knows of, such as near duplicates."""

@@ -110,8 +110,13 @@ class Coco(Host):
             (path,) = self.write(data, name)
             content = json.loads(Path(path).read_text(encoding="utf-8"))
             names = [category["name"] for category in content["categories"]]
+            first = 1000 * len(paths)  # files that are merged share no id
+            for image in content["images"]:
+                image["id"] += first
             for annotation in content["annotations"]:
                 annotation["category_id"] = every.index(names[annotation["category_id"]])
+                annotation["image_id"] += first
+                annotation["id"] += first
             content["categories"] = [{"id": number, "name": label} for number, label in enumerate(every)]
             Path(path).write_text(json.dumps(content, ensure_ascii=False), encoding="utf-8")
             paths.append(path)

@@ -137,6 +137,26 @@ class TestMembers:
         """In the strictest way that finds all of them."""
         assert find_members(wanted, wanted, [7, 8, 9, 10], self.FILES, where="list").tolist() == rows
 
+    @pytest.mark.parametrize(
+        ("wanted", "files", "rows"),
+        [
+            (["images/a/x.jpg"], ["x.jpg", "a/x.jpg"], [1]),  # not x.jpg, though they share no more than a folder
+            (["images/x.jpg"], ["x.jpg", "a/x.jpg"], [0]),
+            (["images/a/x.jpg", "images/x.jpg"], ["x.jpg", "a/x.jpg"], [1, 0]),
+            (["/data/a/x.jpg"], ["/home/b/x.jpg", "/home/a/x.jpg"], [1]),
+            (["a/x.jpg", "b/x.jpg"], ["x.jpg", "y.jpg"], None),  # one file for two
+            (["a/x.jpg", "z.jpg"], ["x.jpg", "y.jpg"], None),
+        ],
+    )
+    def test_by_the_longest_end(self, wanted, files, rows):
+        """A part of the files is found by what each path has in common with a file, and by nothing else."""
+        ids = list(range(len(files)))
+        if rows is None:
+            with pytest.raises(EvoSplitError, match="are not in the data, by id or file name"):
+                find_members(wanted, wanted, ids, files, where="list")
+        else:
+            assert find_members(wanted, wanted, ids, files, where="list").tolist() == rows
+
     def test_a_name_of_several_files_is_not_guessed(self):
         """1.jpg is in two folders."""
         message = "list: 1 of 1 samples are not in the data, by id or file name: '1.jpg'"
