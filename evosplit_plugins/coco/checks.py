@@ -1,24 +1,22 @@
-"""The ids of one annotation file while they are checked: what is wrong is refused, mended or left out."""
+"""Checks of annotation files: what is wrong is refused, mended or left out."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from evosplit import EvoSplitError
-from evosplit_plugins.coco.ids import as_written, coerced, column, first_few, is_id, look_up, repeated, splice
-from evosplit_plugins.coco.places import Elements, address
-from evosplit_plugins.coco.reading import UNSET, CocoFile, views
+from evosplit.wording import counted
+from evosplit_plugins.coco.ids import as_written, coerced, column, first_few, is_id, look_up, repeated
+from evosplit_plugins.coco.reading import UNSET
+from evosplit_plugins.coco.table import Table
 
 __all__ = [
-    "Edits",
     "Instances",
-    "Table",
     "check_annotation_ids",
     "check_categories",
     "check_images",
@@ -35,112 +33,6 @@ _DROP = "pass drop_orphans=True to leave them out"
 _COERCE = "pass coerce_ids=True to read and write them as integers"
 _REASSIGN = "pass reassign_ids=True to give them new ids"
 _IDS_SHOWN = 10
-
-
-@dataclass(frozen=True)
-class Edits:
-    """New bytes for what had to change in a file: elements by their position, and the list of categories."""
-
-    images: Mapping[int, bytes] = field(default_factory=dict)
-    annotations: Mapping[int, bytes] = field(default_factory=dict)
-    categories: bytes | None = None
-
-
-class Table:
-    """The ids of one file, with "7" read as 7 if asked for, and the new ids that annotations are given."""
-
-    def __init__(self, file: CocoFile, coerce: bool) -> None:
-        self.file = file
-        self.coerce = coerce
-        self.new_ids: dict[int, int] = {}
-        heads = file.heads
-        self.image_ids = self._read(file.image_ids)
-        self.owner_ids = self._read(heads.image_ids)
-        self.annotation_ids = self._read(heads.ids)
-        self.annotation_categories = self._read(heads.category_ids)
-        self.segments = heads.segments
-        if coerce and heads.segments is not None:
-            self.segments = [None if part is None else self._read(part) for part in heads.segments]
-        self.categories = file.categories or []
-        self.category_ids = self._read([category.get("id", UNSET) for category in self.categories])
-
-    def _read(self, values: list[Any]) -> list[Any]:
-        return [coerced(value) for value in values] if self.coerce else values
-
-    def place(self, position: int) -> str:
-        """Name an annotation as a person would look for it."""
-        own = self.file.heads.ids[position]
-        return f"annotations[{position}]" + ("" if own is UNSET else f" (id {self.written(position, 'id')})")
-
-    def written(self, position: int, key: str) -> str:
-        """Show a value of an annotation exactly as the file has it."""
-        if self.file.annotations is None:
-            return "missing"
-        return self.file.written(self.file.annotations, position, key)
-
-    def edits(self) -> Edits:
-        """Write the changed ids into the bytes of the elements that carry them."""
-        if not self.coerce and not self.new_ids:
-            return Edits()
-        file, heads = self.file, self.file.heads
-        images = self._edited(file.images, {"id": (file.image_ids, self.image_ids)}, {})
-        columns = {
-            "image_id": (heads.image_ids, self.owner_ids),
-            "category_id": (heads.category_ids, self.annotation_categories),
-            "id": (heads.ids, self.annotation_ids),
-        }
-        annotations = {}
-        if file.annotations is not None:
-            annotations = self._edited(file.annotations, columns, self.new_ids)
-        begin, end = file.categories_at
-        categories = None
-        written = [category.get("id", UNSET) for category in self.categories]
-        if list(map(type, written)) != list(map(type, self.category_ids)):
-            categories = _coerced_list(bytes(file.buffer[begin:end]), bytes(file.readable[begin:end]), "id")
-        return Edits(images, annotations, categories)
-
-    def _edited(
-        self,
-        elements: Elements,
-        columns: Mapping[str, tuple[list[Any], list[Any]]],
-        new_ids: Mapping[int, int],
-    ) -> dict[int, bytes]:
-        """Return new bytes for the elements of which some id is now of another type or was given anew."""
-        edited = {}
-        for position in range(len(elements)):
-            changes = {
-                key: json.dumps(new[position]).encode()
-                for key, (old, new) in columns.items()
-                if type(old[position]) is not type(new[position])
-            }
-            if position in new_ids:
-                changes["id"] = str(new_ids[position]).encode()
-            segmented = "image_id" in columns and self.segments is not None and self.segments[position]
-            if not changes and not (self.coerce and segmented):
-                continue
-            data = self.file.element(elements, position)
-            readable = self.file.element(elements, position, readable=True)
-            if self.coerce and segmented:
-                parts = views(readable)["segments_info"]
-                begin = address(parts) - address(readable)
-                changes["segments_info"] = _coerced_list(data[begin : begin + len(parts)], bytes(parts), "category_id")
-            new = splice(data, readable, changes)
-            if new != data:
-                edited[position] = new
-        return edited
-
-
-def _coerced_list(data: bytes, readable: bytes, key: str) -> bytes:
-    """Coerce the value of one key in each object of a JSON list."""
-    changes = {}
-    for position, item in views(readable).items():
-        values = views(bytes(item))
-        old = json.loads(bytes(values[key])) if key in values else None
-        new = coerced(old)
-        if type(old) is not type(new):
-            begin = address(item) - address(readable)
-            changes[position] = splice(data[begin : begin + len(item)], bytes(item), {key: json.dumps(new).encode()})
-    return splice(data, readable, changes)
 
 
 def find_kind(tables: Sequence[Table], need_labels: bool) -> str:
@@ -190,7 +82,7 @@ def check_images(table: Table) -> None:
     if len(again):
         shown = (as_written(table.image_ids[position]) for position in again)
         raise EvoSplitError(
-            f"{path}: {_many(len(again), 'image repeats an id', 'images repeat an id')}: "
+            f"{path}: {counted(len(again), 'image repeats an id', 'images repeat an id')}: "
             f"{first_few(shown, len(again), _IDS_SHOWN)}; give each image its own id"
         )
 
@@ -202,10 +94,10 @@ def check_images_differ(tables: Sequence[Table]) -> None:
             found = look_up(column(table.image_ids), column(earlier.image_ids))
             shared = np.flatnonzero(found >= 0)
             if len(shared):
-                shown = (as_written(table.image_ids[place]) for place in shared)
+                shown = (as_written(table.image_ids[each]) for each in shared)
                 raise EvoSplitError(
                     f"{earlier.file.path} and {table.file.path} share "
-                    f"{_many(len(shared), 'image id', 'image ids')}: "
+                    f"{counted(len(shared), 'image id', 'image ids')}: "
                     f"{first_few(shown, len(shared), _IDS_SHOWN)}; renumber the images of one of them"
                 )
 
@@ -224,7 +116,7 @@ def check_categories(table: Table) -> None:
     if len(again):
         shown = (as_written(table.category_ids[position]) for position in again)
         raise EvoSplitError(
-            f"{path}: {_many(len(again), 'category repeats an id', 'categories repeat an id')}: "
+            f"{path}: {counted(len(again), 'category repeats an id', 'categories repeat an id')}: "
             f"{first_few(shown, len(again), _IDS_SHOWN)}; give each category its own id"
         )
     negative = [
@@ -258,7 +150,7 @@ def check_same_categories(tables: Sequence[Table]) -> None:
         ]
         raise EvoSplitError(
             f"{tables[0].file.path} and {table.file.path} differ in "
-            f"{_many(len(conflicts), 'category', 'categories')}: "
+            f"{counted(len(conflicts), 'category', 'categories')}: "
             f"{first_few(conflicts, len(conflicts), _IDS_SHOWN)}; only files with equal categories are merged"
         )
 
@@ -292,7 +184,7 @@ def check_annotation_ids(tables: Sequence[Table], reassign: bool) -> None:
             for which, position in at
         )
         raise EvoSplitError(
-            f"{_many(len(wrong), 'annotation has', 'annotations have')} an id that is taken or no id: "
+            f"{counted(len(wrong), 'annotation has', 'annotations have')} an id that is taken or no id: "
             f"{first_few(shown, len(wrong))}; {_REASSIGN}"
         )
     fresh = max((value for value in everything if type(value) is int), default=0)
@@ -305,12 +197,11 @@ def owners_of(table: Table, drop: bool) -> IntArray:
     owners = look_up(column(table.owner_ids), column(table.image_ids))
     lost = np.flatnonzero(owners < 0)
     if len(lost) and not drop:
-        shown = (f"{table.place(place)} has image_id {table.written(place, 'image_id')}" for place in lost.tolist())
-        remedy = _DROP
-        if any(coerced(table.owner_ids[place]) is not table.owner_ids[place] for place in lost.tolist()):
-            remedy = _COERCE
+        shown = (f"{table.called(each)} has image_id {table.written(each, 'image_id')}" for each in lost.tolist())
+        values = [table.owner_ids[each] for each in lost.tolist()]
+        remedy = _COERCE if any(coerced(value) is not value for value in values) else _DROP
         raise EvoSplitError(
-            f"{table.file.path}: {_many(len(lost), 'annotation belongs', 'annotations belong')} to no image: "
+            f"{table.file.path}: {counted(len(lost), 'annotation belongs', 'annotations belong')} to no image: "
             f"{first_few(shown, len(lost))}; {remedy}"
         )
     return owners
@@ -326,13 +217,13 @@ class Instances:
         The annotation that it is, or is a segment of.
     labels
         Its category, as a position in the list of the first file.
-    places
-        Its place among all annotations and, behind them, all segments of the file.
+    positions
+        Its position among all annotations and, behind them, all segments of the file.
     """
 
     annotations: IntArray
     labels: IntArray
-    places: IntArray
+    positions: IntArray
 
 
 def labelled(table: Table, first: Table, owners: IntArray, drop: bool) -> Instances:
@@ -341,8 +232,8 @@ def labelled(table: Table, first: Table, owners: IntArray, drop: bool) -> Instan
     labels = look_up(column(table.annotation_categories), known)
     annotations = np.arange(len(labels), dtype=np.int64)
     counting = np.ones(len(labels), dtype=bool)
-    if table.file.heads.crowd is not None:
-        counting &= ~np.array(table.file.heads.crowd, dtype=bool)
+    if table.crowd is not None:
+        counting &= ~np.array(table.crowd, dtype=bool)
     lost = labels < 0
     if table.segments is not None:
         segmented = np.array([part is not None for part in table.segments], dtype=bool)
@@ -368,22 +259,20 @@ def labelled(table: Table, first: Table, owners: IntArray, drop: bool) -> Instan
 
 
 def _refuse_categories(table: Table, lost: IntArray) -> NoReturn:
-    def shown(place: int) -> str:
-        parts = None if table.segments is None else table.segments[place]
+    def shown(position: int) -> str:
+        parts = None if table.segments is None else table.segments[position]
         if parts is None:
-            return f"{table.place(place)} has category_id {table.written(place, 'category_id')}"
+            return f"{table.called(position)} has category_id {table.written(position, 'category_id')}"
         known = set(table.category_ids)
         wrong = next(value for value in parts if not is_id(value) or value not in known)
-        return f"{table.place(place)} has a segment with category_id {as_written(wrong)}"
+        return f"{table.called(position)} has a segment with category_id {as_written(wrong)}"
 
-    remedy = _DROP
-    values = [table.annotation_categories[place] for place in lost.tolist()]
+    values = [table.annotation_categories[each] for each in lost.tolist()]
     if table.segments is not None:
-        values += [value for place in lost.tolist() for value in table.segments[place] or ()]
-    if any(coerced(value) is not value for value in values):
-        remedy = _COERCE
+        values += [value for each in lost.tolist() for value in table.segments[each] or ()]
+    remedy = _COERCE if any(coerced(value) is not value for value in values) else _DROP
     raise EvoSplitError(
-        f"{table.file.path}: {_many(len(lost), 'annotation has', 'annotations have')} an unknown category: "
+        f"{table.file.path}: {counted(len(lost), 'annotation has', 'annotations have')} an unknown category: "
         f"{first_few(map(shown, lost.tolist()), len(lost))}; {remedy}"
     )
 
@@ -393,7 +282,3 @@ def _no_ids(values: Sequence[Any]) -> list[int]:
     if set(map(type, values)) <= {int, str}:
         return []
     return [position for position, value in enumerate(values) if not is_id(value)]
-
-
-def _many(number: int, one: str, many: str) -> str:
-    return f"{number} {one if number == 1 else many}"

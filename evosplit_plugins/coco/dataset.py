@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain, compress
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -15,8 +15,6 @@ import numpy.typing as npt
 from evosplit import EvoSplitError, LabelCounts
 from evosplit.errors import warn
 from evosplit_plugins.coco.checks import (
-    Edits,
-    Table,
     check_annotation_ids,
     check_categories,
     check_images,
@@ -27,13 +25,34 @@ from evosplit_plugins.coco.checks import (
     owners_of,
 )
 from evosplit_plugins.coco.ids import column
-from evosplit_plugins.coco.reading import CocoFile, OnProgress, read_file, views
-from evosplit_plugins.coco.sizes import SizedInstances, count_cells
+from evosplit_plugins.coco.reading import CocoFile, read_file, views
+from evosplit_plugins.coco.sizes import count_cells
+from evosplit_plugins.coco.table import Edits, Table
+from evosplit_plugins.progress import OnProgress, part_of
 
-__all__ = ["CocoData", "Source", "as_paths", "read_coco"]
+__all__ = ["CocoData", "FileRows", "read_coco"]
 
 IntArray: TypeAlias = npt.NDArray[np.int64]
-Source: TypeAlias = "str | os.PathLike[str] | Sequence[str | os.PathLike[str]]"
+
+
+@dataclass(frozen=True)
+class FileRows:
+    """The rows of `CocoData.counts` to which the contents of one file belong, in order; -1 for what is left out.
+
+    Attributes
+    ----------
+    images, annotations
+        The row of each image and annotation.
+    instances, labels, positions
+        What is counted: the row and the label of each instance, and its position among all annotations and, behind
+        them, all segments of the file.
+    """
+
+    images: IntArray
+    annotations: IntArray
+    instances: IntArray
+    labels: IntArray
+    positions: IntArray
 
 
 @dataclass(frozen=True)
@@ -48,15 +67,10 @@ class CocoData:
         "instances", "panoptic", "person_keypoints" or "captions".
     counts
         One row per image that takes part; no labels for captions.
-    sizes
-        The instances of each class that are small, medium and large, one column for each that occurs (only
-        when asked for).
-    image_rows, annotation_rows
-        For each file the row of `counts` to which each image and annotation belongs, -1 if it is left out.
+    rows
+        For each file the rows to which its contents belong.
     edits
         For each file what had to change.
-    settings
-        How the files were read, for the manifest.
     notes
         Sentences about what was unusual.
     """
@@ -64,11 +78,8 @@ class CocoData:
     files: tuple[CocoFile, ...]
     kind: str
     counts: LabelCounts
-    sizes: LabelCounts | None
-    image_rows: tuple[IntArray, ...]
-    annotation_rows: tuple[IntArray, ...]
+    rows: tuple[FileRows, ...]
     edits: tuple[Edits, ...]
-    settings: Mapping[str, bool]
     notes: tuple[str, ...]
 
     @property
@@ -76,22 +87,13 @@ class CocoData:
         """Whether the annotations carry categories."""
         return self.kind != "captions"
 
-
-def as_paths(inputs: Source) -> list[Path]:
-    """Turn one path or several into a list; the same file twice is an error."""
-    given = [inputs] if isinstance(inputs, (str, os.PathLike)) else list(inputs)
-    if not given:
-        raise EvoSplitError("no annotation file was given; pass at least one, for example instances.json")
-    paths = [Path(path) for path in given]
-    for position, path in enumerate(paths):
-        for earlier in paths[:position]:
-            if path == earlier or (path.exists() and earlier.exists() and path.samefile(earlier)):
-                raise EvoSplitError(f"{path} is given twice; pass each annotation file once")
-    return paths
+    def by_row(self, per_file: Iterable[Sequence[Any]]) -> list[Any]:
+        """Take from values of all images, file by file, those of the images that take part: one for each row."""
+        return _of_rows(per_file, self.rows)
 
 
 def read_coco(
-    inputs: Source,
+    paths: Sequence[Path],
     *,
     having_annotations: bool = False,
     count_crowd: bool = True,
@@ -100,38 +102,27 @@ def read_coco(
     reassign_ids: bool = False,
     need_labels: bool = True,
     numbered: bool = False,
-    areas: bool = False,
     on_progress: OnProgress | None = None,
 ) -> CocoData:
     """Read annotation files, check them and count the annotations of each category in each image.
 
     Parameters
     ----------
-    inputs
-        One path or several; several are merged and must have the same categories.
-    having_annotations
-        Leave out images without annotations.
-    count_crowd
-        Whether annotations with `iscrowd` count as instances; they are written in any case.
-    drop_orphans
-        Leave out annotations of images or categories that do not exist, instead of refusing them. Panoptic
-        segments of an unknown category are then not counted; their annotation stays.
-    coerce_ids
-        Read ids such as "7" and 7.0 as 7, and write them so.
-    reassign_ids
-        Give annotations whose id occurred before, or is no id, a new one above the largest.
+    paths
+        The files; several are merged and must have the same categories.
+    having_annotations, count_crowd, drop_orphans, coerce_ids, reassign_ids
+        As in `CocoReading`.
     need_labels
         Refuse files whose annotations carry no categories.
     numbered
         Number the rows instead of using the image ids, which may then repeat from file to file.
-    areas
-        Also count the instances by class and size.
     on_progress
-        Called with the fraction done, from 0 to 1 for each file, and a message.
+        Called with the fraction done and a message.
     """
+    _check_given_once(paths)
     tables = [
-        Table(read_file(path, crowd=not count_crowd, areas=areas, on_progress=on_progress), coerce_ids)
-        for path in as_paths(inputs)
+        Table(*read_file(path, crowd=not count_crowd, on_progress=part_of(on_progress, i, len(paths))), coerce_ids)
+        for i, path in enumerate(paths)
     ]
     kind = find_kind(tables, need_labels)
     for table in tables:
@@ -144,66 +135,62 @@ def read_coco(
         check_images_differ(tables)
         check_annotation_ids(tables, reassign_ids)
 
-    image_rows, annotation_rows, cells = [], [], []
-    sized = SizedInstances()
+    rows: list[FileRows] = []
     n_rows = n_dropped = 0
+    nothing = np.zeros(0, dtype=np.int64)
     for table in tables:
         owners = owners_of(table, drop_orphans)
-        if kind != "captions":
-            found = labelled(table, tables[0], owners, drop_orphans)
+        found = labelled(table, tables[0], owners, drop_orphans) if kind != "captions" else None
         n_dropped += int((owners < 0).sum())
         chosen = np.ones(len(table.image_ids), dtype=bool)
         if having_annotations:
             chosen[:] = False
             chosen[owners[owners >= 0]] = True
-        rows = np.where(chosen, np.cumsum(chosen) - 1 + n_rows, -1)
+        images = np.where(chosen, np.cumsum(chosen) - 1 + n_rows, -1)
+        annotations = np.where(owners >= 0, images[owners], -1)
         n_rows += int(chosen.sum())
-        image_rows.append(rows)
-        annotation_rows.append(np.where(owners >= 0, rows[owners], -1))
-        if kind != "captions":
-            rows_of_found = annotation_rows[-1][found.annotations]
-            cells.append((rows_of_found, found.labels))
-            if table.file.heads.areas is not None:
-                sized.add(rows_of_found, found.labels, table.file.heads.areas[found.places])
+        if found is None:
+            rows.append(FileRows(images, annotations, nothing, nothing, nothing))
+        else:
+            instances = annotations[found.annotations]
+            rows.append(FileRows(images, annotations, instances, found.labels, found.positions))
     if n_rows == 0:
         raise EvoSplitError(f"{tables[0].file.path} holds no image with annotations; there is nothing to split")
 
     notes = [note for table in tables for note in table.file.notes]
     notes += [] if numbered else _differing_keys(tables)
     if n_dropped:
-        notes.append(f"{n_dropped} annotations of unknown images or categories were left out")
-    names = _label_names(tables[0]) if kind != "captions" else []
-    sizes = sized.counts(n_rows, names) if areas else None
-    if sized.n_unknown:
-        notes.append(f"{sized.n_unknown} annotations have no area and count for no size")
+        notes.append(f"{n_dropped} annotations of unknown images or categories were left out.")
     for note in notes:
         warn(note)
-    ids = [
-        value
-        for table, rows in zip(tables, image_rows, strict=True)
-        for value, row in zip(table.image_ids, rows.tolist(), strict=True)
-        if row >= 0
-    ]
+    names = _label_names(tables[0]) if kind != "captions" else []
+    ids = _of_rows((table.image_ids for table in tables), rows)
+    matrix = count_cells([(each.instances, each.labels) for each in rows], n_rows, len(names))
     data = CocoData(
         files=tuple(table.file for table in tables),
         kind=kind,
-        counts=LabelCounts(count_cells(cells, n_rows, len(names)), None if numbered else column(ids), names),
-        sizes=sizes,
-        image_rows=tuple(image_rows),
-        annotation_rows=tuple(annotation_rows),
+        counts=LabelCounts(matrix, None if numbered else column(ids), names),
+        rows=tuple(rows),
         edits=tuple(table.edits() for table in tables),
-        settings={
-            "having_annotations": having_annotations,
-            "count_crowd": count_crowd,
-            "drop_orphans": drop_orphans,
-            "coerce_ids": coerce_ids,
-            "reassign_ids": reassign_ids,
-        },
         notes=tuple(notes),
     )
     for file in data.files:
         file.release()
     return data
+
+
+def _of_rows(per_file: Iterable[Sequence[Any]], rows: Iterable[FileRows]) -> list[Any]:
+    taking_part = ((found, (each.images >= 0).tolist()) for found, each in zip(per_file, rows, strict=True))
+    return list(chain.from_iterable(compress(found, chosen) for found, chosen in taking_part))
+
+
+def _check_given_once(paths: Sequence[Path]) -> None:
+    if not paths:
+        raise EvoSplitError("no annotation file was given; pass at least one, for example instances.json")
+    for position, path in enumerate(paths):
+        for earlier in paths[:position]:
+            if path == earlier or (path.exists() and earlier.exists() and path.samefile(earlier)):
+                raise EvoSplitError(f"{path} is given twice; pass each annotation file once")
 
 
 def _label_names(table: Table) -> list[str]:
@@ -244,8 +231,8 @@ def _differing_keys(tables: Sequence[Table]) -> list[str]:
         differing = [key for key in {**first, **other} if first.get(key) != other.get(key)]
         if differing:
             notes.append(
-                f"{', '.join(map(repr, differing))} of {table.file.path} differs from that of "
-                f"{tables[0].file.path}, whose value is written"
+                f"{', '.join(map(repr, differing))} of {table.file.path.name} differs from that of "
+                f"{tables[0].file.path.name}, whose value is written."
             )
     return notes
 

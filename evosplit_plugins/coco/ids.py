@@ -1,18 +1,19 @@
-"""Ids as COCO files write them: look them up, find repetitions, read "7" as 7, write new ones."""
+"""Ids as COCO files write them: look them up, find repetitions, read "7" as 7."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from itertools import islice
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from evosplit_plugins.coco.places import address
-from evosplit_plugins.coco.reading import UNSET, views
+from evosplit.wording import listed
+from evosplit_plugins.coco.reading import UNSET
 
-__all__ = ["as_written", "coerced", "column", "first_few", "is_id", "look_up", "repeated", "splice"]
+__all__ = ["as_written", "coerced", "column", "first_few", "is_id", "look_up", "repeated"]
 
 IntArray = npt.NDArray[np.int64]
 
@@ -49,17 +50,17 @@ def look_up(wanted: npt.NDArray[Any], table: npt.NDArray[Any]) -> IntArray:
     if not len(table):
         return np.full(len(wanted), -1, dtype=np.int64)
     if wanted.dtype == object or table.dtype == object:
-        places = {value: place for place, value in enumerate(table.tolist())}
+        position_of = {value: position for position, value in enumerate(table.tolist())}
         # A float or a boolean equals an integer for Python, but is no id.
-        found = (places.get(value, -1) if is_id(value) else -1 for value in wanted.tolist())
+        found = (position_of.get(value, -1) if is_id(value) else -1 for value in wanted.tolist())
         return np.fromiter(found, np.int64, len(wanted))
     low, high = int(table.min()), int(table.max())
     if high - low <= 8 * (len(table) + len(wanted)):
-        # Ids that lie close together, as those of COCO do: a table of their places is several times faster.
-        places_of = np.full(high - low + 2, -1, dtype=np.int64)
-        places_of[table - low] = np.arange(len(table))
+        # Ids that lie close together, as those of COCO do: a table of their positions is several times faster.
+        positions = np.full(high - low + 2, -1, dtype=np.int64)
+        positions[table - low] = np.arange(len(table))
         inside = (wanted >= low) & (wanted <= high)
-        return places_of[np.where(inside, wanted - low, -1)]
+        return positions[np.where(inside, wanted - low, -1)]
     order = np.argsort(table, kind="stable")
     ordered = table[order]
     near = np.minimum(np.searchsorted(ordered, wanted), len(table) - 1)
@@ -118,46 +119,11 @@ def as_written(value: Any) -> str:
 
 
 def first_few(items: Iterable[str], total: int, limit: int = 3) -> str:
-    """List the first offenders and how many more there are.
+    """List the first offenders, of which no more are made than shown, and how many more there are.
 
     Examples
     --------
     >>> first_few(["a", "b", "c"], 5, limit=2)
     'a, b and 3 more'
     """
-    shown = [item for _, item in zip(range(limit), items, strict=False)]
-    more = total - len(shown)
-    return ", ".join(shown) + (f" and {more} more" if more else "")
-
-
-def splice(data: bytes, readable: bytes, changes: Mapping[str, bytes] | Mapping[int, bytes]) -> bytes:
-    """Replace some values of a JSON object (by key) or list (by position), leaving every other byte as it is.
-
-    Parameters
-    ----------
-    data
-        The object or list as written.
-    readable
-        Bytes of the same length that a strict decoder takes.
-    changes
-        The new values; a key that the object lacks is ignored.
-
-    Examples
-    --------
-    >>> splice(b'{"id": "7", "x": 1.00}', b'{"id": "7", "x": 1.00}', {"id": b"7"})
-    b'{"id": 7, "x": 1.00}'
-    >>> splice(b"[1, 2.0]", b"[1, 2.0]", {1: b"2"})
-    b'[1, 2]'
-    """
-    base = address(readable)
-    values = views(readable)
-    places = []
-    for key, new in changes.items():
-        if key in values:
-            places.append((address(values[key]) - base, len(values[key]), new))
-    pieces = []
-    begin = 0
-    for start, length, new in sorted(places):
-        pieces += [data[begin:start], new]
-        begin = start + length
-    return b"".join([*pieces, data[begin:]])
+    return listed(islice(items, limit), limit, total=total)

@@ -1,26 +1,19 @@
-"""Reads a COCO file without building it: where each image and annotation lies, and the ids of each.
+"""Reads a COCO file without building it: where each image and annotation lies, and what they are known by.
 
-A typed decoder goes over the memory-mapped file and keeps nothing but ids; then the place of each element is
-found. The bytes are never parsed into objects and written again, which is what makes the door fast and its
-output byte-identical.
+A typed decoder goes over the memory-mapped file once and keeps ids and file names; then the offsets of each element are
+found. The bytes are never parsed into objects and written again, which is what makes reading fast and the output
+byte-identical.
 """
 
 from __future__ import annotations
 
-import codecs
-import gzip
 import json
 import mmap
-import re
-import shutil
-import stat
-import tempfile
-import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path
-from typing import IO, Any, TypeAlias, cast
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -28,46 +21,24 @@ import numpy.typing as npt
 from msgspec import UNSET, Raw, UnsetType
 
 from evosplit import EvoSplitError
-from evosplit_plugins.coco.places import Buffer, Elements, address, find_elements
+from evosplit_plugins.coco.json_bytes import STAND_IN, WHITESPACE, check_text, forgiven, map_file
+from evosplit_plugins.coco.json_offsets import Buffer, Elements, address, find_elements
+from evosplit_plugins.progress import OnProgress
 
-__all__ = [
-    "UNSET",
-    "Annotations",
-    "CocoFile",
-    "ImageName",
-    "OnProgress",
-    "decode",
-    "read_file",
-    "views",
-]
+__all__ = ["UNSET", "Annotations", "CocoFile", "read_file", "views"]
 
-OnProgress: TypeAlias = Callable[[float, str], "bool | None"]
-
-_CHUNK = 1 << 20
-_WHITESPACE = b" \t\r\n"
 _CROWD = (1, "1")  # and True, which equals 1
 _LARGEST_AREA = 2**53
-_STANDS_IN = 0.5  # what `_forgiven` puts in the place of NaN and Infinity
 
 
 class _Image(msgspec.Struct, gc=False):
     id: Any = UNSET
-
-
-class ImageName(msgspec.Struct, gc=False):
-    """What says where the file of an image is."""
-
     file_name: Any = None
     coco_url: Any = None
 
 
 class _Segment(msgspec.Struct, gc=False):
     category_id: Any = UNSET
-
-
-class _DetailedSegment(_Segment, gc=False):
-    iscrowd: Any = 0
-    area: Any = None
 
 
 class _Annotation(msgspec.Struct, gc=False):
@@ -77,25 +48,38 @@ class _Annotation(msgspec.Struct, gc=False):
     segments_info: list[_Segment] | UnsetType | None = UNSET
 
 
-class _DetailedAnnotation(msgspec.Struct, gc=False):
-    image_id: Any = UNSET
-    category_id: Any = UNSET
-    id: Any = UNSET
-    segments_info: list[_DetailedSegment] | UnsetType | None = UNSET
-    iscrowd: Any = 0
-    area: Any = None
-
-
-class _Heads(msgspec.Struct):
+class _Content(msgspec.Struct):
     images: list[_Image]
     annotations: list[_Annotation] | UnsetType = UNSET
     categories: Raw | UnsetType = UNSET
 
 
-class _DetailedHeads(msgspec.Struct):
+class _CrowdSegment(_Segment, gc=False):
+    iscrowd: Any = 0
+
+
+class _CrowdAnnotation(msgspec.Struct, gc=False):
+    image_id: Any = UNSET
+    category_id: Any = UNSET
+    id: Any = UNSET
+    segments_info: list[_CrowdSegment] | UnsetType | None = UNSET
+    iscrowd: Any = 0
+
+
+class _CrowdContent(msgspec.Struct):
     images: list[_Image]
-    annotations: list[_DetailedAnnotation] | UnsetType = UNSET
+    annotations: list[_CrowdAnnotation] | UnsetType = UNSET
     categories: Raw | UnsetType = UNSET
+
+
+class _SegmentArea(msgspec.Struct, gc=False):
+    area: Any = None
+    iscrowd: Any = 0
+
+
+class _Area(msgspec.Struct, gc=False):
+    area: Any = None
+    segments_info: list[_SegmentArea] | UnsetType | None = UNSET
 
 
 @dataclass(frozen=True)
@@ -110,9 +94,6 @@ class Annotations:
         For each annotation the category ids of its `segments_info`, or None; None if no annotation has any.
     crowd
         Whether each annotation is a crowd (only when asked for).
-    areas
-        The area of each annotation, followed by that of each entry of `segments`, NaN where there is none
-        (only when asked for).
     """
 
     image_ids: list[Any]
@@ -120,7 +101,6 @@ class Annotations:
     ids: list[Any]
     segments: list[list[Any] | None] | None
     crowd: list[bool] | None
-    areas: npt.NDArray[np.float64] | None
 
     def __len__(self) -> int:
         return len(self.image_ids)
@@ -128,7 +108,7 @@ class Annotations:
 
 @dataclass(frozen=True)
 class CocoFile:
-    """One annotation file: its bytes, the place of every image and annotation, and their ids.
+    """One annotation file: its bytes, the offsets of every image and annotation, and the images' ids and names.
 
     Attributes
     ----------
@@ -142,8 +122,8 @@ class CocoFile:
         Where the elements lie; `annotations` is None when the file has no such list.
     image_ids
         As written in the file, of whatever type.
-    heads
-        The ids that the annotations carry.
+    file_names
+        The file name of each image, None where it has none; LVIS has it at the end of `coco_url`.
     categories
         The parsed list of categories, or None when the file has none.
     categories_at
@@ -160,7 +140,7 @@ class CocoFile:
     images: Elements
     annotations: Elements | None
     image_ids: list[Any]
-    heads: Annotations
+    file_names: list[str | None]
     categories: list[dict[str, Any]] | None
     categories_at: tuple[int, int]
     stamp: tuple[int, int]
@@ -208,25 +188,63 @@ class CocoFile:
         text = self.element(elements, position)[begin : begin + len(value)].decode()
         return text if len(text) <= 40 else text[:37] + "..."
 
-    def image_fields(self, kind: type[Any]) -> list[Any]:
-        """Decode a few more fields of every image, as the given Struct."""
-        region = memoryview(self.readable)[self.images.first : self.images.last]
-        return cast("list[Any]", decode(b"".join((b"[", region, b"]")), list[kind], self.path))  # type: ignore[valid-type]
+    def image_keys(self, position: int) -> list[str]:
+        """List the fields of one image."""
+        return [str(name) for name in views(self.element(self.images, position, readable=True))]
 
-    def image_values(self, key: str) -> list[Any]:
-        """Return a field of every image, `UNSET` where it is missing; a dotted key leads into objects."""
-        head, *inner = key.split(".")
+    def image_values(self, keys: Sequence[str]) -> dict[str, list[Any]]:
+        """Decode fields of every image in one pass, `UNSET` where one is missing; a dotted key leads into objects."""
+        # Each key itself, and the object into which it leads: "meta.site" may be a field, or one inside of "meta".
+        wanted = list(dict.fromkeys(name for key in keys for name in (key, key.partition(".")[0])))
+        columns: dict[str, list[Any]]
         if self.readable is self.buffer:
-            names = {"whole": key} if not inner else {"whole": key, "head": head}
-            kind = msgspec.defstruct("_Field", [(name, Any, UNSET) for name in names], rename=names, gc=False)
-            pairs = [(image.whole, getattr(image, "head", UNSET)) for image in self.image_fields(kind)]
+            names = {f"field{number}": name for number, name in enumerate(wanted)}
+            kind = msgspec.defstruct("_Fields", [(name, Any, UNSET) for name in names], rename=names, gc=False)
+            images = decode(_list_at(self.readable, self.images), list[kind], self.path)  # type: ignore[valid-type]
+            columns = {name: [getattr(image, own) for image in images] for own, name in names.items()}
         else:  # the strict decoder would show what stands in for NaN
-            region = self.buffer[self.images.first : self.images.last]
-            images = json.loads(b"".join((b"[", region, b"]")))
-            pairs = [(image.get(key, UNSET), image.get(head, UNSET)) for image in images]
-        if not inner:
-            return [whole for whole, _ in pairs]
-        return [_inside(value, inner) if whole is UNSET else whole for whole, value in pairs]
+            images = json.loads(bytes(_list_at(self.buffer, self.images)))
+            columns = {name: [image.get(name, UNSET) for image in images] for name in wanted}
+        return {key: _values_at(key, columns) for key in keys}
+
+    def areas(self, *, count_crowd: bool) -> npt.NDArray[np.float64]:
+        """Decode the area of each annotation, followed by those of all segments that count; NaN where there is none."""
+        if self.annotations is None:
+            return np.zeros(0)
+        found: list[_Area] = decode(_list_at(self.readable, self.annotations), list[_Area], self.path)
+        written = [annotation.area for annotation in found]
+        written += [
+            part.area
+            for annotation in found
+            for part in annotation.segments_info or ()
+            if count_crowd or part.iscrowd not in _CROWD
+        ]
+        known = [value if type(value) in (int, float) else np.nan for value in written]
+        try:
+            values = np.array(known, dtype=np.float64)
+        except OverflowError:  # integers beyond all floats
+            values = np.array([max(-1, min(value, _LARGEST_AREA)) for value in known], dtype=np.float64)
+        if self.readable is not self.buffer:
+            values[values == STAND_IN] = np.nan
+        values[values < 0] = np.nan
+        self.release()
+        return values
+
+
+def _list_at(buffer: Buffer, elements: Elements) -> memoryview:
+    """Return the bytes of a list with its brackets, of which only white space parts the elements."""
+    begin, end = buffer.rfind(b"[", 0, elements.first), buffer.find(b"]", elements.last)
+    return memoryview(buffer)[begin : end + 1]
+
+
+def _values_at(key: str, columns: Mapping[str, list[Any]]) -> list[Any]:
+    head, *inner = key.split(".")
+    if not inner:
+        return columns[key]
+    return [
+        whole if whole is not UNSET else _inside(value, inner)
+        for whole, value in zip(columns[key], columns[head], strict=True)
+    ]
 
 
 def _inside(value: Any, keys: Sequence[str]) -> Any:
@@ -236,9 +254,9 @@ def _inside(value: Any, keys: Sequence[str]) -> Any:
 
 
 def read_file(
-    path: Path, *, crowd: bool = False, areas: bool = False, on_progress: OnProgress | None = None
-) -> CocoFile:
-    """Read one annotation file.
+    path: Path, *, crowd: bool = False, on_progress: OnProgress | None = None
+) -> tuple[CocoFile, Annotations]:
+    """Read one annotation file, and what its annotations belong to.
 
     Parameters
     ----------
@@ -246,39 +264,39 @@ def read_file(
         A JSON file, plain or compressed with gzip.
     crowd
         Also find out which annotations are crowds.
-    areas
-        Also read the areas of annotations and segments.
     on_progress
         Called with the fraction done and a message.
     """
     tell = on_progress or (lambda done, message: None)
     message = f"Reading {path.name}"
     tell(0.0, message)
-    buffer, stamp = _open(path)
-    _check_opening(buffer, path)
-    _check_utf8(buffer, path)
+    buffer, stamp = map_file(path)
+    check_text(buffer, path)
     tell(0.1, message)
-    shape = _DetailedHeads if crowd or areas else _Heads
+    shape = _CrowdContent if crowd else _Content
     notes: list[str] = []
     readable = buffer
     try:
-        heads = decode(buffer, shape, path)
+        content = decode(buffer, shape, path)
     except EvoSplitError as error:
         if isinstance(error.__cause__, msgspec.ValidationError):
             raise
-        shadow, found = _forgiven(buffer)
+        copy, found = forgiven(buffer)
         if not found:
             raise
-        heads = decode(shadow, shape, path)
-        readable = shadow
-        notes.append(f"{path} holds {', '.join(found)}, which JSON does not know: read the slower way")
-    image_ids = [image.id for image in heads.images]
-    has_annotations = heads.annotations is not UNSET
-    columns = _columns(heads.annotations if has_annotations else [], crowd, areas, readable is not buffer)
-    categories, categories_at = _categories(heads.categories, buffer, readable, path)
-    del heads
+        content = decode(copy, shape, path)
+        readable = copy
+        notes.append(f"{path.name} holds {', '.join(found)}, which JSON does not know: read the slower way.")
+    image_ids = [image.id for image in content.images]
+    names = [image.file_name for image in content.images]
+    if not all(type(name) is str and name for name in names):
+        names = [_file_name(image.file_name, image.coco_url) for image in content.images]
+    has_annotations = content.annotations is not UNSET
+    annotations = _columns(content.annotations if has_annotations else [], crowd)
+    categories, categories_at = _categories(content.categories, buffer, readable, path)
+    del content
     tell(0.6, message)
-    sizes = {"images": len(image_ids)} | ({"annotations": len(columns)} if has_annotations else {})
+    sizes = {"images": len(image_ids)} | ({"annotations": len(annotations)} if has_annotations else {})
     elements = find_elements(readable, sizes)
     file = CocoFile(
         path=path,
@@ -287,16 +305,25 @@ def read_file(
         images=elements["images"],
         annotations=elements.get("annotations"),
         image_ids=image_ids,
-        heads=columns,
+        file_names=names,
         categories=categories,
         categories_at=categories_at,
         stamp=stamp,
         notes=tuple(notes),
     )
     _check_single_keys(file)
+    if readable is not buffer:
+        values = file.image_values(("file_name", "coco_url"))
+        names[:] = map(_file_name, values["file_name"], values["coco_url"])
     file.release()
     tell(1.0, message)
-    return file
+    return file, annotations
+
+
+def _file_name(name: Any, url: Any) -> str | None:
+    if isinstance(name, str) and name:
+        return name
+    return "/".join(url.split("/")[-2:]) if isinstance(url, str) and url else None
 
 
 def decode(data: Any, kind: Any, path: Path) -> Any:
@@ -316,7 +343,7 @@ def decode(data: Any, kind: Any, path: Path) -> Any:
 
 def views(data: bytes) -> dict[Any, Raw]:
     """Return views of the values of a valid JSON object by key, or of a valid JSON list by position."""
-    if data.lstrip(_WHITESPACE).startswith(b"["):
+    if data.lstrip(WHITESPACE).startswith(b"["):
         return dict(enumerate(msgspec.json.decode(data, type=list[Raw])))
     return msgspec.json.decode(data, type=dict[Any, Raw])
 
@@ -326,159 +353,22 @@ def _plain(message: str) -> str:
     return message.replace("$.", "").replace("`", "")
 
 
-def _open(path: Path) -> tuple[Buffer, tuple[int, int]]:
-    """Map the file into memory, decompressed; the second value is the file's size and time of change."""
-    try:
-        status = path.stat()
-        if stat.S_ISDIR(status.st_mode):
-            raise EvoSplitError(f"{path} is a directory; pass the annotation file inside it")
-        if not stat.S_ISREG(status.st_mode):
-            raise EvoSplitError(f"{path} is not a regular file; save its contents to one first")
-        if status.st_size == 0:
-            raise EvoSplitError(f"{path} is empty; export or download it again")
-        stream: IO[bytes] = path.open("rb")
-    except OSError as error:
-        raise EvoSplitError(f"cannot read {path}: {error.strerror}") from error
-    stamp = (status.st_size, status.st_mtime_ns)
-    with stream:
-        if stream.read(2) != b"\x1f\x8b":
-            return mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ), stamp
-        stream.seek(0)
-        # Decompressed into an unnamed file and mapped: a large one must not fill the memory.
-        with tempfile.TemporaryFile() as plain:
-            try:
-                with gzip.GzipFile(fileobj=stream) as packed:
-                    shutil.copyfileobj(packed, plain, _CHUNK)
-                plain.flush()
-            except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-                raise EvoSplitError(f"{path} is a damaged gzip file ({error}); download it again") from error
-            except OSError as error:
-                raise EvoSplitError(
-                    f"cannot decompress {path}: {error.strerror}; set TMPDIR to a larger disk"
-                ) from error
-            if plain.tell() == 0:
-                raise EvoSplitError(f"{path} is empty once decompressed; export or download it again")
-            return mmap.mmap(plain.fileno(), 0, access=mmap.ACCESS_READ), stamp
-
-
-def _check_opening(buffer: Buffer, path: Path) -> None:
-    head = bytes(buffer[:64])
-    if head.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in head[:4]:
-        raise EvoSplitError(f"{path} is UTF-16 or UTF-32 text; convert it: iconv -f UTF-16 -t UTF-8")
-    if head.startswith(b"PK\x03\x04"):
-        raise EvoSplitError(f"{path} is a zip archive; unpack it and pass the annotation file")
-    head = head.removeprefix(codecs.BOM_UTF8).lstrip(_WHITESPACE)
-    if head.startswith(b"["):
-        raise EvoSplitError(
-            f"{path} holds a JSON list (detection results?), not a COCO annotation file; "
-            "expected an object with the lists 'images', 'annotations' and 'categories'"
-        )
-    if head and not head.startswith(b"{"):
-        shown = head[:24].decode("utf-8", "replace")
-        raise EvoSplitError(f"{path} is not a COCO annotation file: it starts with {shown!r} instead of '{{'")
-
-
-def _check_utf8(buffer: Buffer, path: Path) -> None:
-    """Refuse bytes that are no UTF-8, which the decoder would let through."""
-    data = np.frombuffer(buffer, np.uint8)
-    decoder = codecs.getincrementaldecoder("utf-8")()
-    for begin in range(0, len(data), _CHUNK):
-        chunk = data[begin : begin + _CHUNK]
-        pending = len(decoder.getstate()[0])
-        if pending or chunk.max() > 127:
-            try:
-                decoder.decode(chunk.tobytes(), final=begin + _CHUNK >= len(data))
-            except UnicodeDecodeError as error:
-                raise EvoSplitError(
-                    f"{path} is not UTF-8: byte {begin - pending + error.start} is "
-                    f"0x{error.object[error.start]:02x}; convert it, for example: iconv -f LATIN1 -t UTF-8"
-                ) from None
-
-
-_TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|NaN|Infinity', re.DOTALL)
-_ESCAPE = re.compile(rb"\\(?:u([0-9a-fA-F]{4})|.)", re.DOTALL)
-
-
-def _forgiven(buffer: Buffer) -> tuple[bytearray, list[str]]:
-    """Copy the bytes, replacing what Python's json takes and JSON does not by something of the same length.
-
-    Every offset stays valid, so that the original bytes can be written. NaN and Infinity become fractions,
-    which no id may be.
-    """
-    shadow = bytearray(buffer)
-    found: dict[str, None] = {}
-    if shadow.startswith(codecs.BOM_UTF8):
-        shadow[:3] = b"   "
-        found["a byte order mark"] = None
-    for match in _TOKEN.finditer(buffer):
-        token = match.group()
-        if token == b"NaN":
-            shadow[match.start() : match.end()] = b"0.5"
-            found["NaN"] = None
-        elif token == b"Infinity":
-            shadow[match.start() : match.end()] = b"0.500000"
-            found["Infinity"] = None
-        elif b"\\u" in token:
-            for offset in _lone_surrogates(token):
-                begin = match.start() + offset
-                shadow[begin : begin + 6] = b"\\u003f"
-                found["lone surrogates"] = None
-    return shadow, list(found)
-
-
-def _lone_surrogates(token: bytes) -> list[int]:
-    lone: list[int] = []
-    high: int | None = None  # where a high surrogate waits for its low one
-    for match in _ESCAPE.finditer(token):
-        code = int(match.group(1), 16) if match.group(1) else 0
-        if 0xDC00 <= code <= 0xDFFF and high is not None and match.start() == high + 6:
-            high = None
-            continue
-        if high is not None:
-            lone.append(high)
-            high = None
-        if 0xD800 <= code <= 0xDBFF:
-            high = match.start()
-        elif 0xDC00 <= code <= 0xDFFF:
-            lone.append(match.start())
-    if high is not None:
-        lone.append(high)
-    return lone
-
-
-def _columns(annotations: Sequence[Any], crowd: bool, areas: bool, forgiven: bool) -> Annotations:
-    parts: list[list[Any] | None] | None = None
+def _columns(annotations: Sequence[Any], crowd: bool) -> Annotations:
+    segments: list[list[Any] | None] | None = None
     if list in set(map(type, map(attrgetter("segments_info"), annotations))):
-        parts = [
+        segments = [
             None
             if annotation.segments_info is None or annotation.segments_info is UNSET
-            else [part for part in annotation.segments_info if not (crowd and part.iscrowd in _CROWD)]
+            else [part.category_id for part in annotation.segments_info if not (crowd and part.iscrowd in _CROWD)]
             for annotation in annotations
         ]
     return Annotations(
         image_ids=list(map(attrgetter("image_id"), annotations)),
         category_ids=list(map(attrgetter("category_id"), annotations)),
         ids=list(map(attrgetter("id"), annotations)),
-        segments=None
-        if parts is None
-        else [None if some is None else [part.category_id for part in some] for some in parts],
+        segments=segments,
         crowd=[annotation.iscrowd in _CROWD for annotation in annotations] if crowd else None,
-        areas=_areas(annotations, parts or (), forgiven) if areas else None,
     )
-
-
-def _areas(annotations: Sequence[Any], segments: Sequence[list[Any] | None], forgiven: bool) -> npt.NDArray[np.float64]:
-    written = [annotation.area for annotation in annotations]
-    written += [part.area for some in segments for part in some or ()]
-    known = [value if type(value) in (int, float) else np.nan for value in written]
-    try:
-        values = np.array(known, dtype=np.float64)
-    except OverflowError:  # integers beyond all floats
-        values = np.array([max(-1, min(value, _LARGEST_AREA)) for value in known], dtype=np.float64)
-    if forgiven:
-        values[values == _STANDS_IN] = np.nan
-    values[values < 0] = np.nan
-    return values
 
 
 def _categories(

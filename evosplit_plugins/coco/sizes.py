@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -10,7 +10,7 @@ from scipy import sparse
 
 from evosplit import EvoSplitError, LabelCounts
 
-__all__ = ["SizedInstances", "count_cells", "size_bins"]
+__all__ = ["count_cells", "count_sizes", "size_bins"]
 
 IntArray = npt.NDArray[np.int64]
 
@@ -31,31 +31,41 @@ def size_bins(areas: npt.NDArray[np.float64]) -> IntArray:
     return bins
 
 
-class SizedInstances:
-    """Gathers rows, labels and areas of instances, file by file, into counts by class and size."""
+def count_sizes(
+    instances: Iterable[tuple[IntArray, IntArray, npt.NDArray[np.float64]]], n_rows: int, names: Sequence[str]
+) -> tuple[LabelCounts, int]:
+    """Count instances by class and size: one column for each pair that occurs, called for example "dog small".
 
-    def __init__(self) -> None:
-        self._cells: list[tuple[IntArray, IntArray]] = []
-        self.n_unknown = 0
+    Parameters
+    ----------
+    instances
+        Rows, labels and areas of the instances, file by file; those without an area count for no size.
+    n_rows
+        The number of images.
+    names
+        The names of the classes.
 
-    def add(self, rows: IntArray, labels: IntArray, areas: npt.NDArray[np.float64]) -> None:
-        """Add the instances of one file; those without an area are only counted as such."""
+    Returns
+    -------
+    tuple
+        The counts, and how many instances have no area.
+    """
+    cells: list[tuple[IntArray, IntArray]] = []
+    n_unknown = 0
+    for rows, labels, areas in instances:
         bins = size_bins(areas)
         known = bins >= 0
-        self._cells.append((rows[known], (len(SIZES) * labels + bins)[known]))
-        self.n_unknown += int((~known).sum())
-
-    def counts(self, n_rows: int, names: Sequence[str]) -> LabelCounts:
-        """Count them: one column per class and size that occurs, called for example "dog small"."""
-        if not any(len(rows) for rows, _ in self._cells):
-            raise EvoSplitError(
-                f"none of the {self.n_unknown} annotations has an 'area', so they cannot be stratified by it; "
-                "add the areas, or leave out stratify_by='area'"
-            )
-        used = np.unique(np.concatenate([codes for _, codes in self._cells]))
-        cells = [(rows, np.searchsorted(used, codes)) for rows, codes in self._cells]
-        labels = [f"{names[code // len(SIZES)]} {SIZES[code % len(SIZES)]}" for code in used.tolist()]
-        return LabelCounts(count_cells(cells, n_rows, len(used)), labels=labels)
+        cells.append((rows[known], (len(SIZES) * labels + bins)[known]))
+        n_unknown += int((~known).sum())
+    if not any(len(rows) for rows, _ in cells):
+        raise EvoSplitError(
+            f"none of the {n_unknown} annotations has an 'area', so they cannot be stratified by it; "
+            "add the areas, or leave out stratify_by='area'"
+        )
+    used = np.unique(np.concatenate([codes for _, codes in cells]))
+    cells = [(rows, np.searchsorted(used, codes)) for rows, codes in cells]
+    called = [f"{names[code // len(SIZES)]} {SIZES[code % len(SIZES)]}" for code in used.tolist()]
+    return LabelCounts(count_cells(cells, n_rows, len(used)), labels=called), n_unknown
 
 
 def count_cells(cells: Sequence[tuple[IntArray, IntArray]], n_rows: int, n_columns: int) -> sparse.csr_array:

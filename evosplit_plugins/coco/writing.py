@@ -1,102 +1,160 @@
-"""The bytes of the subsets: everything around the lists as it was, and the chosen elements."""
+"""What one command writes: planned and checked before the search, then made as a whole."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import TypeAlias
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from evosplit_plugins.coco.dataset import CocoData
-from evosplit_plugins.coco.places import Elements
-from evosplit_plugins.coco.reading import CocoFile
+from evosplit import EvoSplitError, Split
+from evosplit.ratios import Subsets
+from evosplit.wording import Nouns
+from evosplit_plugins.adapter import Outcome
+from evosplit_plugins.coco.fields import CocoSource
+from evosplit_plugins.coco.images import ImageFile, check_names, find_images, image_names, image_path, placed
+from evosplit_plugins.coco.layouts import IMAGE_MODES, Target, plan_targets
+from evosplit_plugins.coco.subset_bytes import annotation_bytes, annotation_size
+from evosplit_plugins.files import one_for_each
+from evosplit_plugins.output import Output
+from evosplit_plugins.progress import OnProgress
+from evosplit_plugins.staging import Plan, Staging, check_space
 
-__all__ = ["annotation_bytes", "annotation_size"]
+if TYPE_CHECKING:
+    from evosplit_plugins.coco.adapter import CocoWriting
+
+__all__ = ["CocoOutput"]
 
 Mask: TypeAlias = npt.NDArray[np.bool_]
+Images: TypeAlias = Mapping[PurePosixPath, ImageFile]
 
-_PIECES_AT_ONCE = 256  # joined in the processor's cache, they are written at half the cost of larger blocks
+_IMAGE_WEIGHT = 100_000  # an image takes about as long as this many bytes
 
 
-def annotation_bytes(data: CocoData, chosen: Mask) -> Iterator[bytes]:
-    """Yield the annotation file of the chosen rows in pieces.
-
-    Everything but images and annotations comes from the first input, byte for byte; in the lists stand the
-    chosen elements of all inputs in their order, with the first input's separators.
+class CocoOutput:
+    """What one command is about to write; what can be refused before the search is refused when it is made.
 
     Parameters
     ----------
-    data
+    source
         What was read.
-    chosen
-        For each row whether it belongs to the file.
+    subsets
+        The subsets.
+    root
+        The output directory.
+    options
+        How to write.
+    inputs
+        Further files that were read, and are never written over.
     """
-    first = data.files[0]
-    view = memoryview(first.buffer)
-    begin = 3 if first.buffer[:3] == b"\xef\xbb\xbf" else 0  # other readers choke on a byte order mark
-    for elements in first.lists():
-        yield from _kept(data, view, begin, elements.first)
-        if elements is first.images:
-            yield from _elements(data, chosen, "images", elements.separator)
-        else:
-            yield from _elements(data, chosen, "annotations", elements.separator)
-        begin = elements.last
-    yield from _kept(data, view, begin, len(view))
+
+    def __init__(
+        self, source: CocoSource, subsets: Subsets, root: Path, options: CocoWriting, inputs: Sequence[Path] = ()
+    ) -> None:
+        if options.images not in IMAGE_MODES:
+            raise EvoSplitError(f"images={options.images!r} is unknown; choose one of {', '.join(IMAGE_MODES)}")
+        if (options.images == "none") != (source.image_root is None):
+            raise EvoSplitError(
+                "to link or copy images say how and from where, for example images='symlink' and image_root='images'; "
+                f"given are images={options.images!r} and {'no' if source.image_root is None else 'an'} image_root="
+            )
+        self._data = data = source.data
+        self._options = options
+        self._lists = options.layout == "lists"
+        self._targets = plan_targets(
+            options.layout,
+            subsets.names,
+            data.kind,
+            folds=subsets.is_kfold,
+            train_files=options.train_files,
+            gzip=options.gzip,
+        )
+        links = options.images != "none"
+        folders = one_for_each(source.image_root, len(data.files), "image_root") if links else []
+        self._names = image_names(data) if self._lists or links else []
+        self._images = find_images(data, self._names, folders) if links else []
+        self._output = Output(
+            root,
+            "coco",
+            options,
+            inputs=[*(file.path for file in data.files), *inputs],
+            input_folders=list(dict.fromkeys(folders)),
+        )
+        self._check()
+
+    def _check(self) -> None:
+        images: Images = {}
+        if self._images:
+            check_names(self._targets, self._names)
+            images = placed(self._images, self._names, [(self._targets[0], range(len(self._names)))])
+        one_folder = len({target.images for target in self._targets}) == 1  # else the split decides on the folder
+        self._plan(images if one_folder else {}).check()
+
+    def _plan(self, images: Images) -> Plan:
+        files = [*(target.path for target in self._targets), *images]
+        return self._output.plan(files, [image.path for image in images.values()])
+
+    def write(self, split: Split, nouns: Nouns, on_progress: OnProgress | None) -> Outcome:
+        """Write everything, or nothing."""
+        data, options = self._data, self._options
+        for file in data.files:
+            if not file.unchanged():
+                raise EvoSplitError(f"{file.path} changed while it was read; nothing was written, start again")
+        chosen = [np.isin(split.assignment, target.subsets) for target in self._targets]
+        images: Images = {}
+        if self._images:
+            wanted = [
+                (target, np.flatnonzero(mask).tolist()) for target, mask in zip(self._targets, chosen, strict=True)
+            ]
+            images = placed(self._images, self._names, wanted)
+        n_bytes = 0 if self._lists else sum(annotation_size(data, mask) for mask in chosen)
+        needed = n_bytes // (4 if options.gzip else 1)  # packed at least that much
+        check_space(
+            self._output.root, needed + sum(image.size for image in images.values()) * (options.images == "copy")
+        )
+        steps = _Steps(n_bytes, len(images), on_progress)
+        written = self._output.write(
+            self._plan(images), split, lambda staging: self._make(staging, chosen, images, steps), nouns=nouns
+        )
+        return Outcome(
+            split,
+            (*(self._output.root / target.path for target in self._targets), *written),
+            {"images placed": len(images)} if images else {},
+            data.notes,
+        )
+
+    def _make(self, staging: Staging, chosen: Sequence[Mask], images: Images, steps: _Steps) -> None:
+        for target, mask in zip(self._targets, chosen, strict=True):
+            pieces = self._lines(target, mask) if self._lists else annotation_bytes(self._data, mask)
+            with staging.open(target.path, packed=self._options.gzip and not self._lists) as write:
+                for piece in pieces:
+                    write(piece)
+                    steps.add(len(piece), "Writing")
+        for path, image in images.items():
+            staging.put(self._options.images, image.path, path)
+            steps.add(_IMAGE_WEIGHT, "Placing images")
+
+    def _lines(self, target: Target, mask: Mask) -> Iterator[bytes]:
+        for row in np.flatnonzero(mask).tolist():
+            yield f"./{image_path(target, self._names[row])}\n".encode()
 
 
-def annotation_size(data: CocoData, chosen: Mask) -> int:
-    """Return about how many bytes the annotation file of the chosen rows has."""
-    size = sum(map(len, data.files[0].skeleton(memoryview(data.files[0].buffer))))
-    for file, image_rows, annotation_rows in zip(data.files, data.image_rows, data.annotation_rows, strict=True):
-        for elements, rows in ((file.images, image_rows), (file.annotations, annotation_rows)):
-            if elements is not None:
-                selected = (rows >= 0) & chosen[rows]
-                lengths = elements.stops - elements.starts + len(elements.separator)
-                size += int(lengths[selected].sum())
-    return size
+class _Steps:
+    """Turns bytes written and images placed into progress, a hundred reports at most."""
 
+    def __init__(self, n_bytes: int, n_images: int, on_progress: OnProgress | None) -> None:
+        self._on_progress = on_progress
+        self._total = max(n_bytes + n_images * _IMAGE_WEIGHT, 1)
+        self._so_far = 0
+        self._reported = -1
+        self.add(0, "Writing")
 
-def _kept(data: CocoData, view: memoryview, begin: int, end: int) -> Iterator[bytes]:
-    """Yield a piece between the lists, with the list of categories exchanged if its ids had to change."""
-    edited = data.edits[0].categories
-    start, stop = data.files[0].categories_at
-    if edited is not None and begin <= start and stop <= end:
-        yield bytes(view[begin:start]) + edited + bytes(view[stop:end])
-    else:
-        yield bytes(view[begin:end])
-
-
-def _elements(data: CocoData, chosen: Mask, key: str, separator: bytes) -> Iterator[bytes]:
-    written = False
-    for position, file in enumerate(data.files):
-        elements: Elements | None = getattr(file, key)
-        if elements is None:
-            continue
-        rows = data.image_rows[position] if key == "images" else data.annotation_rows[position]
-        edited: Mapping[int, bytes] = getattr(data.edits[position], key)
-        for block in _blocks(file, elements, np.flatnonzero((rows >= 0) & chosen[rows]), edited):
-            if written:
-                yield separator
-            written = True
-            yield separator.join(block)
-
-
-def _blocks(
-    file: CocoFile, elements: Elements, selected: npt.NDArray[np.int64], edited: Mapping[int, bytes]
-) -> Iterator[list[bytes] | list[memoryview]]:
-    """Yield the selected elements, some at a time: neighbours in one piece, unless any element was edited."""
-    if not len(selected):
-        return
-    if edited:
-        for start in range(0, len(selected), _PIECES_AT_ONCE):
-            some = selected[start : start + _PIECES_AT_ONCE].tolist()
-            yield [edited[each] if each in edited else file.element(elements, each) for each in some]
-        return
-    breaks = np.flatnonzero(np.diff(selected) != 1)
-    begins = elements.starts[selected[np.concatenate(([0], breaks + 1))]].tolist()
-    ends = elements.stops[selected[np.concatenate((breaks, [len(selected) - 1]))]].tolist()
-    source = memoryview(file.buffer)
-    for start in range(0, len(begins), _PIECES_AT_ONCE):
-        some = slice(start, start + _PIECES_AT_ONCE)
-        yield [source[begin:end] for begin, end in zip(begins[some], ends[some], strict=True)]
+    def add(self, amount: int, message: str) -> None:
+        """Report that so many more bytes' worth is done."""
+        self._so_far += amount
+        percent = min(99, 100 * self._so_far // self._total)
+        if self._on_progress is not None and percent > self._reported:
+            self._reported = percent
+            self._on_progress(percent / 100, message)

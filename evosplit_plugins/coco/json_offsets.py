@@ -1,4 +1,4 @@
-"""Where the elements of the two lists lie in the bytes of a valid COCO file.
+"""The byte offsets of images and annotations in a valid COCO file.
 
 The quick way looks for `}`, a comma and `{` between the elements and proves that it found exactly those; the
 other way has the decoder cut out each element, which takes three times as long and always works.
@@ -181,7 +181,7 @@ def _is_whole_without(buffer: Buffer, lists: Mapping[str, Elements]) -> bool:
     except (msgspec.DecodeError, RecursionError):
         return False
     base = address(skeleton)
-    return all([address(raw) - base for raw in getattr(found, key)] == [place] for key, place in expected.items())
+    return all([address(raw) - base for raw in getattr(found, key)] == [offset] for key, offset in expected.items())
 
 
 def cut_out(buffer: Buffer, sizes: Mapping[str, int]) -> dict[str, Elements]:

@@ -1,7 +1,8 @@
-"""Groups, locks and strata at the COCO door: what is read from the files reaches the split and is kept."""
+"""Groups, locks and strata: what is read from the files reaches the split and is kept."""
 
 from __future__ import annotations
 
+import gzip
 import json
 from collections import Counter, defaultdict
 from pathlib import Path
@@ -9,52 +10,24 @@ from typing import Any
 
 import numpy as np
 import pytest
-from coco_files import NAMES, command, elements, instances, panoptic, tree, write
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from coco_files import NAMES, elements, instances, panoptic, some_images, subset_of_each, tree, videos, write
 
 from evosplit import EvoSplitError, EvoSplitWarning, Split
 from evosplit_plugins import evosplit_coco
-from evosplit_plugins.cli import main
-from evosplit_plugins.coco import apply_split, read_coco
-from evosplit_plugins.coco.conditions import group_values, image_values
-from evosplit_plugins.coco.reading import read_file
+from evosplit_plugins.coco import CocoAdapter, CocoReading, apply_split, reading
 
 RATIOS = {"train": 0.6, "val": 0.2, "test": 0.2}
 QUICK = {"effort": "fast"}
 
 
-def videos(n_images: int = 90, seed: int = 0, first_id: int = 1) -> dict[str, Any]:
-    """Make a file whose images are frames of videos of two to five frames, from sites and with weather."""
-    rng = np.random.default_rng(seed)
-    made = instances(n_images, seed, first_id)
-    video, left = -1, 0
-    for number, image in enumerate(made["images"]):
-        if not left:
-            video, left = video + 1, int(rng.integers(2, 6))
-        left -= 1
-        image["video_id"] = video
-        image["file_name"] = f"clips/v{video:03d}_frame{number:04d}.jpg"
-        image["meta"] = {"site": {"name": "north" if video % 3 else "south"}, "altitude": round(float(rng.random()), 4)}
-        image["weather"] = ("sun", "rain", "fog")[number % 3]
-    for number, annotation in enumerate(made["annotations"]):
-        annotation["area"] = (100.5, 32**2, 9215.9, 96**2, 1e6)[number % 5]
-    return made
+def read(*paths, **options):
+    """Read annotation files into a source."""
+    return CocoAdapter().read(list(map(str, paths)), CocoReading(**options))
 
 
-def subset_of_each(split: Split) -> dict[Any, str]:
-    """Map the ids of the images to the names of their subsets."""
-    return {own: split.names[j] for own, j in zip(split.sample_ids.tolist(), split.assignment.tolist(), strict=True)}
-
-
-def part(made: dict[str, Any], chosen: list[int]) -> dict[str, Any]:
-    """Cut some images with their annotations out of a file."""
-    images = [made["images"][position] for position in chosen]
-    ids = {image["id"] for image in images}
-    return {**made, "images": images, "annotations": [a for a in made["annotations"] if a["image_id"] in ids]}
-
-
-# Groups
+def sizes(source):
+    """Count the instances by class and size."""
+    return source.fields(groups=(), strata=["area"]).strata["area"]
 
 
 @pytest.mark.parametrize(
@@ -93,69 +66,69 @@ def test_names_that_do_not_match_are_on_their_own_and_counted(tmp_path):
     made["images"][1]["file_name"] = None
     made["images"][2]["file_name"] = "other.jpg"
     path = write(tmp_path / "a.json", made)
-    found = group_values(read_coco(path), regex=r"v(\d+)_frame|other")
-    assert found[:3] == [None, None, None]
-    assert found[3:] == [f"{image['video_id']:03d}" for image in made["images"][3:]]
     split = evosplit_coco(path, tmp_path / "out", RATIOS, group_regex=r"v(\d+)_frame|other", **QUICK)
-    assert "3 images have a file name that does not match, so each is a group of its own." in split.notes
+    assert "3 images have no matching file name, so each is a group of its own." in split.notes
+    groups = split.constraints.groups
+    videos_of = [image["video_id"] for image in made["images"]]
+    assert groups.sizes[groups.code_of_sample[:3]].tolist() == [1, 1, 1]
+    assert groups.sizes[groups.code_of_sample[3:]].tolist() == [videos_of[3:].count(each) for each in videos_of[3:]]
 
 
-def test_lvis_is_grouped_by_the_end_of_its_urls(tmp_path):
-    """LVIS has no file names; its URLs end in folder and name."""
+def test_lvis_names_its_files_by_the_end_of_its_urls(tmp_path):
+    """LVIS has no file names; its URLs end in folder and name, also beside images that have one."""
     made = videos(20)
     for image in made["images"]:
         image["coco_url"] = f"http://images.example.org/set{image['id'] % 4}/{image['id']}.jpg"
-        del image["file_name"]
-    found = group_values(read_coco(write(tmp_path / "a.json", made)), regex="^set[0-9]")
-    assert found == [f"set{image['id'] % 4}" for image in made["images"]]
+        image["file_name"] = None if image["id"] % 2 else ""
+    made["images"][0]["file_name"] = "own.jpg"
+    found = read(write(tmp_path / "a.json", made)).files
+    assert found == ["own.jpg", *(f"set{image['id'] % 4}/{image['id']}.jpg" for image in made["images"][1:])]
 
 
 def test_group_values_follow_the_rows_of_several_files(tmp_path):
     """Rows of merged inputs, also without the images that take no part, get the value of their own image."""
     first, second = videos(20), videos(20, seed=1, first_id=500)
     paths = [write(tmp_path / "a.json", first), write(tmp_path / "b.json", second)]
-    data = read_coco(paths, having_annotations=True)
+    source = read(*paths, having_annotations=True)
     by_id = {image["id"]: image["video_id"] for made in (first, second) for image in made["images"]}
-    assert data.counts.n_samples < 40
-    assert group_values(data, "video_id") == [by_id[own] for own in data.counts.ids.tolist()]
+    assert len(source) < 40
+    found = source.fields(groups=["video_id"], strata=()).groups["video_id"]
+    assert found == [by_id[own] for own in source.counts.ids.tolist()]
 
 
-KEYS = st.sampled_from(["a", "b.c", "é", "with space", "x-y", "__class__"])
-FIELD = st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.text(max_size=5) | st.floats(allow_nan=True)
+def test_image_values_are_none_where_the_field_is_missing(tmp_path):
+    """A field that some images lack is None there."""
+    made = instances(3)
+    made["images"][1]["site"] = "x"
+    source = read(write(tmp_path / "a.json", made))
+    assert source.fields(groups=["site"], strata=["site"]).strata["site"] == [None, "x", None]
 
 
-@settings(max_examples=60, deadline=None)
-@given(st.lists(st.dictionaries(KEYS, FIELD | st.dictionaries(KEYS, FIELD), max_size=3), min_size=1, max_size=8), KEYS)
-def test_image_fields_are_those_that_python_reads(tmp_path_factory, images, key):
-    """Any field of any image is what Python's own json finds there, odd keys and NaN included."""
-    made = {"images": [{**image, "id": number} for number, image in enumerate(images)], "annotations": []}
-    path = write(tmp_path_factory.mktemp("fields") / "a.json", made)
-    for asked in (key, f"{key}.a", f"a.{key}"):
-        expected = []
-        for image in json.loads(path.read_text(encoding="utf-8"))["images"]:
-            value = image.get(asked, image)
-            for name in asked.split(".") if value is image else ():
-                value = value.get(name) if isinstance(value, dict) else None
-            expected.append(value)
-        found = [None if repr(value) == "UNSET" else value for value in read_file(path).image_values(asked)]
-        assert repr(found) == repr(expected)
-
-
-# Locks
+def test_all_fields_are_read_in_one_pass(tmp_path, monkeypatch):
+    """However many fields are named, the list of images is decoded once; file names come with the first reading."""
+    source = read(write(tmp_path / "a.json", videos(20)))
+    calls = []
+    decode = reading.decode
+    monkeypatch.setattr(reading, "decode", lambda *given: calls.append(given[1]) or decode(*given))
+    assert source.files[0] == "clips/v000_frame0000.jpg"
+    found = source.fields(groups=["video_id", "meta.site.name"], strata=["weather", "meta.altitude", "video_id"])
+    assert len(calls) == 1
+    assert list(found.groups) == ["video_id", "meta.site.name"]
+    assert list(found.strata) == ["weather", "meta.altitude", "video_id"]
 
 
 @pytest.mark.parametrize("match", ["id", "file_name"])
 def test_locked_images_stay_and_the_rest_fills_up(tmp_path, match):
     """The images of an old test set are all in the new one, whatever their ids; the sizes are those of the whole."""
     made = videos(60)
-    old = part(made, list(range(0, 60, 6)))
+    old = some_images(made, list(range(0, 60, 6)))
     if match == "file_name":
         old = json.loads(json.dumps(old))
         for image in old["images"]:
             image["id"] += 10_000
         old["annotations"] = []
     lock = {"test": write(tmp_path / "old.json", old)}
-    split = evosplit_coco(write(tmp_path / "a.json", made), tmp_path / "out", RATIOS, lock=lock, match=match, **QUICK)
+    split = evosplit_coco(write(tmp_path / "a.json", made), tmp_path / "out", RATIOS, locked=lock, **QUICK)
     held = {made["images"][position]["id"] for position in range(0, 60, 6)}
     assert held <= set(split.ids("test").tolist())
     assert split.sizes == (36, 12, 12)
@@ -167,7 +140,7 @@ def test_a_data_set_grows_without_moving_an_old_image(tmp_path):
     first = evosplit_coco(write(tmp_path / "old.json", old), tmp_path / "one", (0.8, 0.2), **QUICK)
     made = {name: tmp_path / "one" / "annotations" / f"instances_{name}.json" for name in ("train", "val")}
     inputs = [*made.values(), write(tmp_path / "new.json", new)]
-    split = evosplit_coco(inputs, tmp_path / "two", (0.8, 0.2), lock=made, **QUICK)
+    split = evosplit_coco(inputs, tmp_path / "two", (0.8, 0.2), locked=made, **QUICK)
     before, after = subset_of_each(first), subset_of_each(split)
     assert {own: after[own] for own in before} == before
     assert split.sizes == (80, 20)
@@ -176,9 +149,9 @@ def test_a_data_set_grows_without_moving_an_old_image(tmp_path):
 def test_locks_that_overfill_a_subset_are_told(tmp_path):
     """More locked images than a subset should have stay there; the note says how many too many."""
     made = videos(50)
-    lock = {"test": write(tmp_path / "old.json", part(made, list(range(16))))}
+    lock = {"test": write(tmp_path / "old.json", some_images(made, list(range(16))))}
     with pytest.warns(EvoSplitWarning, match="16 samples are locked into 'test', 6 more than the 10"):
-        split = evosplit_coco(write(tmp_path / "a.json", made), tmp_path / "out", RATIOS, lock=lock, **QUICK)
+        split = evosplit_coco(write(tmp_path / "a.json", made), tmp_path / "out", RATIOS, locked=lock, **QUICK)
     assert dict(zip(split.names, split.sizes, strict=True))["test"] == 16
 
 
@@ -190,25 +163,61 @@ def test_locked_images_that_take_no_part_are_told(tmp_path):
         for number, image in enumerate(made["images"])
         if image["id"] not in {annotation["image_id"] for annotation in made["annotations"]}
     ]
-    lock = {"val": write(tmp_path / "old.json", part(made, [*empty[:2], 0]))}
+    lock = {"val": write(tmp_path / "old.json", some_images(made, [*empty[:2], 0]))}
     path = write(tmp_path / "a.json", made)
-    split = evosplit_coco(path, tmp_path / "out", RATIOS, lock=lock, having_annotations=True, **QUICK)
-    assert "2 images are locked but without annotations, so left out." in split.notes
+    split = evosplit_coco(path, tmp_path / "out", RATIOS, locked=lock, having_annotations=True, **QUICK)
+    assert "2 images are locked but take no part in the split." in split.notes
     assert made["images"][0]["id"] in split.ids("val")
 
 
 def test_coerced_ids_are_locked_too(tmp_path):
-    """With `coerce_ids`, "7" in the locked file is image 7."""
+    """With `coerce_ids`, "7" in the locked file and "7" in the input are both image 7."""
     made = videos(30)
-    old = json.loads(json.dumps(part(made, [4, 9])))
-    for image in old["images"]:
+    for image in made["images"]:
+        del image["file_name"]
+    old = json.loads(json.dumps(some_images(made, [4, 9])))
+    for image in (*old["images"], made["images"][9]):
         image["id"] = str(image["id"])
     lock = {"test": write(tmp_path / "old.json", {**old, "annotations": []})}
     path = write(tmp_path / "a.json", made)
-    with pytest.raises(EvoSplitError, match=r'2 of its 2 images are not in the input, by id: "5", "10"'):
-        evosplit_coco(path, tmp_path / "out", RATIOS, lock=lock, **QUICK)
-    split = evosplit_coco(path, tmp_path / "out", RATIOS, lock=lock, coerce_ids=True, **QUICK)
+    split = evosplit_coco(path, tmp_path / "out", RATIOS, locked=lock, coerce_ids=True, **QUICK)
     assert {5, 10} <= set(split.ids("test").tolist())
+
+
+@pytest.mark.parametrize("kind", ["files", "list", "split", "ids", "file names"])
+def test_locks_may_be_named_in_many_ways(tmp_path, kind):
+    """By annotation files, plain and gzip; by a text file; by a saved split; by ids; by file names."""
+    made = videos(40)
+    path = write(tmp_path / "a.json", made)
+    first = evosplit_coco(path, tmp_path / "one", RATIOS, method="random", seed=7)
+    held = first.ids("test").tolist()
+    rows = first.indices("test").tolist()
+    names = [made["images"][row]["file_name"] for row in rows]
+    halves = [some_images(made, rows[:3]), some_images(made, rows[3:])]
+    given = {
+        "files": [
+            str(write(tmp_path / "old0.json", halves[0])),
+            write(tmp_path / "old1.json.gz", gzip.compress(json.dumps(halves[1]).encode())),
+        ],
+        "list": write(tmp_path / "old.txt", "".join(f"./images/{name}\n" for name in names)),
+        "split": tmp_path / "one" / "split.json",
+        "ids": held,
+        "file names": names,
+    }[kind]
+    split = evosplit_coco(path, tmp_path / "two", RATIOS, locked={"test": given}, **QUICK)
+    assert set(split.ids("test").tolist()) == set(held)
+
+
+def test_inputs_keep_their_subsets_by_name(tmp_path):
+    """Several files are subsets named after them, and `locked` keeps those it names."""
+    paths = [write(tmp_path / f"data_{name}.json", videos(20, first_id=100 * j)) for j, name in enumerate(RATIOS)]
+    assert read(*paths).subsets.names == tuple(RATIOS)
+    assert read(paths[0]).subsets is None
+    split = evosplit_coco(paths, tmp_path / "out", (0.4, 0.4, 0.2), locked=["val"], group_copies=False, **QUICK)
+    assert set(range(100, 120)) < set(split.ids("val").tolist())
+    assert split.sizes == (24, 24, 12)
+    with pytest.raises(EvoSplitError, match=r"keeps the subset 'test', which a\.json does not have: it is not divided"):
+        evosplit_coco(write(tmp_path / "a.json", videos(20)), tmp_path / "o", RATIOS, locked=["test"], **QUICK)
 
 
 def test_a_locked_file_is_never_overwritten(tmp_path):
@@ -218,30 +227,38 @@ def test_a_locked_file_is_never_overwritten(tmp_path):
     before = tree(tmp_path)
     lock = {"val": tmp_path / "out" / "annotations" / "instances_val.json"}
     with pytest.raises(EvoSplitError, match=r"instances_val\.json is the input .*; choose another output"):
-        evosplit_coco(tmp_path / "a.json", tmp_path / "out", (0.8, 0.2), lock=lock, overwrite=True, **QUICK)
+        evosplit_coco(tmp_path / "a.json", tmp_path / "out", (0.8, 0.2), locked=lock, overwrite=True, **QUICK)
     assert tree(tmp_path) == before
 
 
-# Strata
+def test_a_split_that_locks_is_never_overwritten(tmp_path):
+    """The manifest that says what is locked is not replaced by the new one."""
+    path = write(tmp_path / "a.json", videos(30))
+    evosplit_coco(path, tmp_path / "out", (0.8, 0.2), **QUICK)
+    before = tree(tmp_path)
+    lock = {"val": tmp_path / "out" / "split.json"}
+    with pytest.raises(EvoSplitError, match=r"split\.json is an input, because it says what is locked; choose another"):
+        evosplit_coco(path, tmp_path / "out", (0.8, 0.2), locked=lock, overwrite=True, **QUICK)
+    assert tree(tmp_path) == before
 
 
 def test_class_and_size_are_counted_as_coco_does(tmp_path):
     """Small is below 32 squared, large from 96 squared on; each class and size that occurs is a column."""
     made = videos(40)
-    data = read_coco(write(tmp_path / "a.json", made), areas=True)
+    counts = sizes(read(write(tmp_path / "a.json", made)))
     expected: Counter[tuple[int, str]] = Counter()
     for annotation in made["annotations"]:
         area = annotation["area"]
         size = "small" if area < 32**2 else "medium" if area < 96**2 else "large"
         expected[annotation["image_id"], f"{NAMES[annotation['category_id'] // 10 - 1]} {size}"] += 1
     found = {
-        (row + 1, data.sizes.labels[label]): n
-        for row, counts in enumerate(data.sizes.matrix.toarray().tolist())
-        for label, n in enumerate(counts)
+        (row + 1, counts.labels[label]): n
+        for row, found in enumerate(counts.matrix.toarray().tolist())
+        for label, n in enumerate(found)
         if n
     }
     assert found == expected
-    assert data.sizes.totals.min() > 0
+    assert counts.totals.min() > 0
 
 
 @pytest.mark.parametrize("count_crowd", [True, False])
@@ -251,10 +268,11 @@ def test_segments_have_sizes_too(tmp_path, count_crowd):
     parts = [segment for annotation in made["annotations"] for segment in annotation["segments_info"]]
     for number, segment in enumerate(parts):
         segment["area"] = (5, 5000, 50000)[number % 3]
-    data = read_coco(write(tmp_path / "a.json", made), areas=True, count_crowd=count_crowd)
+    source = read(write(tmp_path / "a.json", made), count_crowd=count_crowd)
+    by_size = sizes(source)
     counted = [segment for segment in parts if count_crowd or not segment["iscrowd"]]
-    assert data.sizes.totals.sum() == data.counts.totals.sum() == len(counted)
-    large = sum(n for label, n in zip(data.sizes.labels, data.sizes.totals.tolist(), strict=True) if "large" in label)
+    assert by_size.totals.sum() == source.counts.totals.sum() == len(counted)
+    large = sum(n for label, n in zip(by_size.labels, by_size.totals.tolist(), strict=True) if "large" in label)
     assert large == sum(segment["area"] == 50000 for segment in counted)
 
 
@@ -264,10 +282,11 @@ def test_annotations_without_an_area_are_counted_as_such(tmp_path):
     del made["annotations"][0]["area"]
     for number, area in enumerate((None, -1, "9", float("nan"), float("inf")), start=1):
         made["annotations"][number]["area"] = area
-    with pytest.warns(EvoSplitWarning) as told:
-        data = read_coco(write(tmp_path / "a.json", made), areas=True)
-    assert "6 annotations have no area and count for no size" in [str(warning.message) for warning in told]
-    assert data.sizes.totals.sum() == len(made["annotations"]) - 6
+    with pytest.warns(EvoSplitWarning, match="NaN, Infinity"):
+        source = read(write(tmp_path / "a.json", made))
+    found = source.fields(groups=(), strata=["area"])
+    assert found.notes == ("6 annotations have no area and count for no size.",)
+    assert found.strata["area"].totals.sum() == len(made["annotations"]) - 6
 
 
 def test_strata_are_balanced_and_reported(tmp_path):
@@ -299,22 +318,36 @@ def test_strata_are_read_only_when_asked_for(tmp_path):
         evosplit_coco(path, tmp_path / "two", RATIOS, stratify_by="area", **QUICK)
 
 
-# Everything together, from the command line and back
+def test_an_area_beyond_all_floats_is_large(tmp_path):
+    """JSON knows integers of any length; so does an image field that is balanced."""
+    content = instances(20)
+    content["annotations"][0]["area"] = 10**400
+    for number, image in enumerate(content["images"]):
+        image["altitude"] = 10**400 + number if number < 12 else number
+    path = write(tmp_path / "a.json", content)
+    split = evosplit_coco(path, tmp_path / "out", RATIOS, stratify_by=["area", "altitude"], effort="fast")
+    area, altitude = split.constraints.strata
+    assert area.counts.totals.sum() == len(content["annotations"])
+    assert altitude.counts.totals.tolist() != [20]
 
 
 def test_everything_combines_and_is_replayed(tmp_path):
-    """Groups, locks, strata, minimum and weights in one command; `apply` of its manifest gives the same bytes."""
+    """Groups, locks, strata, minimum and weights in one split; `apply_split` of its manifest gives the same bytes."""
     made = videos(90)
     path = write(tmp_path / "a.json", made)
     locked = [number for number, image in enumerate(made["images"]) if image["video_id"] in (1, 4)]
-    old = write(tmp_path / "old.json", part(made, locked))
-    done = command(
-        "coco", "split", path, "-o", tmp_path / "out", "-s", "train:0.6", "-s", "val:0.2", "-s", "test:0.2",
-        "--group-by", "video_id", "--lock", f"test={old}", "--match", "file_name",
-        "--stratify-by", "area,weather", "--stratify-by", "meta.site.name",
-        "--min-per-label", 2, "--label-weight", "kite=4", "--effort", "fast", "--json",
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
+    old = write(tmp_path / "old.json", some_images(made, locked))
+    evosplit_coco(
+        path,
+        tmp_path / "out",
+        RATIOS,
+        group_by="video_id",
+        locked={"test": old},
+        stratify_by=["area", "weather", "meta.site.name"],
+        min_per_label=2,
+        label_weights={"kite": 4},
+        **QUICK,
+    )
     split = Split.load(tmp_path / "out" / "split.json")
     where = subset_of_each(split)
     for image in made["images"]:
@@ -324,10 +357,8 @@ def test_everything_combines_and_is_replayed(tmp_path):
     assert asked["settings"]["min_per_label"] == 2
     assert asked["settings"]["label_weights"] == {"kite": 4.0}
     assert asked["settings"]["strata"] == asked["settings"]["stratify_by"] == ["area", "weather", "meta.site.name"]
-    assert asked["settings"]["group_by"] == "video_id"
-    assert asked["settings"]["lock"] == {"test": ["old.json"]}
-    assert asked["settings"]["match"] == "file_name"
-    assert json.loads(done.stdout)["sizes"] == dict(zip(split.names, split.sizes, strict=True))
+    assert asked["settings"]["group_by"] == ["video_id"]
+    assert asked["settings"]["locked_subsets"] == ["test"]
 
     apply_split(path, tmp_path / "out" / "split.json", tmp_path / "again")
     for name in RATIOS:
@@ -338,62 +369,52 @@ def test_everything_combines_and_is_replayed(tmp_path):
 def test_locks_of_folds(tmp_path):
     """Folds are locked by their names, and kept whole by group."""
     made = videos(60)
-    lock = {"fold1": write(tmp_path / "old.json", part(made, [0]))}
+    lock = {"fold1": write(tmp_path / "old.json", some_images(made, [0]))}
     path = write(tmp_path / "a.json", made)
-    split = evosplit_coco(path, tmp_path / "out", folds=3, lock=lock, group_by="video_id", **QUICK)
+    split = evosplit_coco(path, tmp_path / "out", folds=3, locked=lock, group_by="video_id", **QUICK)
     video = [image["id"] for image in made["images"] if image["video_id"] == 0]
     assert set(video) <= set(split.ids("fold1").tolist())
-
-
-# What is refused
 
 
 def torn(folder: Path, made: dict[str, Any]) -> dict[str, Any]:
     """Lock the two ends of one video into two subsets."""
     frames = [number for number, image in enumerate(made["images"]) if image["video_id"] == 2]
-    train, test = (write(folder / f"{frame}.json", part(made, [frame])) for frame in (frames[0], frames[-1]))
-    return {"lock": {"train": train, "test": test}, "group_by": "video_id"}
+    train, test = (write(folder / f"{frame}.json", some_images(made, [frame])) for frame in (frames[0], frames[-1]))
+    return {"locked": {"train": train, "test": test}, "group_by": "video_id"}
 
 
 def twice(folder: Path, made: dict[str, Any]) -> dict[str, Any]:
     """Lock two images into train and, with a third one, into test."""
-    train, test = (write(folder / f"{n}.json", part(made, list(range(n)))) for n in (2, 3))
-    return {"lock": {"train": train, "test": test}}
+    train, test = (write(folder / f"{n}.json", some_images(made, list(range(n)))) for n in (2, 3))
+    return {"locked": {"train": train, "test": test}}
 
 
 def strangers(folder: Path, made: dict[str, Any]) -> dict[str, Any]:
     """Lock images that the input does not have."""
-    return {"lock": {"test": write(folder / "other.json", videos(13, first_id=900))}}
-
-
-def alike(folder: Path, made: dict[str, Any]) -> dict[str, Any]:
-    """Lock by file name where two images have the same."""
-    made["images"][5]["file_name"] = made["images"][6]["file_name"] = "a.jpg"
-    return {"lock": {"test": write(folder / "old.json", part(made, [0]))}, "match": "file_name"}
+    return {"locked": {"test": write(folder / "other.json", instances(13, first_id=900))}}
 
 
 REFUSED: dict[str, tuple[Any, str]] = {
-    "no such field": ({"group_by": "vidoe_id"}, r"no image has 'vidoe_id' \(did you mean 'video_id'\?\); the first"),
-    "no such field inside": ({"group_by": "meta.nothing"}, r"no image has 'meta\.nothing'.*the first image has: id"),
+    "no such field": ({"group_by": "vidoe_id"}, r"group_by='vidoe_id': no image .*mean 'video_id'\?\); the first"),
+    "no such field inside": ({"group_by": "meta.nothing"}, r"group_by='meta\.nothing': .*the first image has: id"),
     "a group that is an object": ({"group_by": "meta"}, r"name a field inside: meta\.site, meta\.altitude"),
-    "a group that is a fraction": ({"group_by": "meta.altitude"}, r"gives 0\.\d+ for an image; a group is named by"),
+    "a group that is a fraction": ({"group_by": "meta.altitude"}, r"gives '0\.\d+' for a sample; a group is named by"),
     "broken regex": ({"group_regex": "v(1"}, r"group_regex='v\(1' is no regular expression: missing \)"),
-    "regex without a match": ({"group_regex": "^x"}, r"\^x' matches none of the file names"),
-    "regex that matches nothing everywhere": ({"group_regex": "x*"}, r"group_regex='x\*' matches none of the file"),
-    "both kinds of groups": ({"group_by": "a", "group_regex": "b"}, "group_by= and group_regex= exclude each other"),
-    "groups given twice": ({"group_by": "video_id", "groups": [1] * 60}, "groups= is given and also read from"),
+    "regex without a match": ({"group_regex": "^x"}, r"group_regex='\^x' finds no text in any file name"),
+    "regex that matches nothing everywhere": ({"group_regex": "x*"}, r"group_regex='x\*' finds no text in any"),
     "a stratum that is an object": ({"stratify_by": "meta.site"}, r"name a field inside: meta\.site\.name"),
-    "no such stratum": ({"stratify_by": ["weather", "wether"]}, r"no image has 'wether' \(did you mean 'weather'\?\)"),
+    "no such stratum": ({"stratify_by": ["weather", "wether"]}, r"stratify_by='wether': no .*mean 'weather'\?\)"),
     "a stratum that never repeats": ({"stratify_by": "file_name"}, "'file_name' has 60 different values in 60 samples"),
-    "strata twice": ({"stratify_by": "area,area"}, "stratify_by='area,area' repeats a field"),
-    "an empty stratum": ({"stratify_by": "area,"}, "repeats a field"),
-    "a lock that is a file": ({"lock": "old.json"}, "lock='old.json' names no subset; pass for example lock={'test'"),
-    "a lock of no subset": ({"lock": {"tset": "old.json"}}, r"lock= names the subset 'tset'; .*train, val, test"),
-    "a locked file that is not there": ({"lock": {"test": "nothing.json"}}, r"cannot read nothing\.json"),
-    "another way to match": ({"match": "name"}, "match='name' is unknown; choose one of id, file_name"),
-    "locked images that are not there": (strangers, r"13 of its 13 images are not in the input, by id: 900, .* 3 more"),
-    "file names that repeat": (alike, r'1 image has the file name of another one: "a\.jpg"; lock by id'),
-    "images locked twice": (twice, r"2 images are locked into two subsets: 1 \(train and test\), 2 \(train and test\)"),
+    "strata twice": ({"stratify_by": ["area", "area"]}, r"stratify_by=\['area', 'area'\] repeats a name"),
+    "an empty stratum": ({"stratify_by": ["area", ""]}, "has an empty one"),
+    "a lock that is a file": (
+        {"locked": "old.json"},
+        r"locked= names the subset 'old\.json'; the subsets",
+    ),
+    "a lock of no subset": ({"locked": {"tset": "old.json"}}, r"locked= names the subset 'tset'; .*train, val, test"),
+    "a locked file that is not there": ({"locked": {"test": "nothing.json"}}, r"cannot read nothing\.json"),
+    "locked images that are not there": (strangers, r"13 of 13 samples are not in the data, by id or file name: 900"),
+    "images locked twice": (twice, r"locked= puts 2 images into two subsets: 1 \(train and test\), 2 \("),
     "a group locked twice": (torn, r"1 groups are locked into more than one subset \(2; the first into 'train'"),
     "no such label": ({"label_weights": {"kit": 2}}, "label_weights= names the label 'kit'.*did you mean 'kite'"),
     "a minimum of nothing": ({"min_per_label": 0}, "min_per_label=0 is no minimum; give an integer of at least 1"),
@@ -410,31 +431,3 @@ def test_contradictions_are_refused_before_anything_is_written(tmp_path, case):
     with pytest.raises(EvoSplitError, match=message):
         evosplit_coco(path, tmp_path / "out", RATIOS, **options, **QUICK)
     assert not (tmp_path / "out").exists()
-
-
-@pytest.mark.parametrize("entry", ["test", "=old.json", "test="])
-def test_a_lock_that_says_too_little_is_one_line(tmp_path, capsys, entry):
-    """`--lock` needs a subset and a file."""
-    path = write(tmp_path / "a.json", videos(20))
-    assert main(["coco", "split", str(path), "-o", str(tmp_path / "out"), "--ratios", "8:2", "--lock", entry]) == 2
-    assert f"--lock {entry} does not say what stays where" in capsys.readouterr().err
-
-
-def test_image_values_are_none_where_the_field_is_missing(tmp_path):
-    """A field that some images lack is None there."""
-    made = instances(3)
-    made["images"][1]["site"] = "x"
-    assert image_values(read_coco(write(tmp_path / "a.json", made)), "site") == [None, "x", None]
-
-
-def test_an_area_beyond_all_floats_is_large(tmp_path):
-    """JSON knows integers of any length; so does an image field that is balanced."""
-    content = instances(20)
-    content["annotations"][0]["area"] = 10**400
-    for number, image in enumerate(content["images"]):
-        image["altitude"] = 10**400 + number if number < 12 else number
-    path = write(tmp_path / "a.json", content)
-    split = evosplit_coco(path, tmp_path / "out", RATIOS, stratify_by="area,altitude", effort="fast")
-    area, altitude = split.constraints.strata
-    assert area.counts.totals.sum() == len(content["annotations"])
-    assert altitude.counts.totals.tolist() != [20]

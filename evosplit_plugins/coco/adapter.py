@@ -1,0 +1,259 @@
+"""The COCO adapter: its options, and the way from files to a source and back."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from evosplit import EvoSplitError, LabelCounts, MissingExtraError, Split
+from evosplit.ratios import Subsets
+from evosplit.wording import Nouns
+from evosplit_plugins.adapter import Adapter, Location, Outcome, WriteOptions
+from evosplit_plugins.coco.discovery import coco_files, is_annotation_file, list_files, subset_names
+from evosplit_plugins.coco.layouts import IMAGE_MODES, LAYOUTS
+from evosplit_plugins.options import option, recorded
+from evosplit_plugins.progress import OnProgress
+from evosplit_plugins.source import Placement, Source
+
+if TYPE_CHECKING:
+    from evosplit_plugins.coco.dataset import CocoData
+    from evosplit_plugins.coco.fields import CocoSource
+
+__all__ = ["CocoAdapter", "CocoReading", "CocoWriting", "read_divided"]
+
+_LIST = ".txt"
+
+
+@dataclass(frozen=True, kw_only=True)
+class CocoReading:
+    """How to read annotation files.
+
+    Attributes
+    ----------
+    having_annotations
+        Leave out images without annotations.
+    count_crowd
+        Whether annotations with `iscrowd` count as instances; they are written in any case.
+    drop_orphans
+        Leave out annotations of images or categories that do not exist, instead of refusing them. Panoptic segments of
+        an unknown category are then not counted; their annotation stays.
+    coerce_ids
+        Read ids such as "7" and 7.0 as 7, and write them so.
+    reassign_ids
+        Give annotations whose id occurred before, or is no id, a new one above the largest.
+    image_root
+        The folder of the images, once or once for each annotation file: where `images` are linked or copied from, and
+        where an audit compares their contents.
+    """
+
+    having_annotations: bool = option(False, "leave out images without annotations", kind="switch")
+    count_crowd: bool = option(
+        True, "do not count crowd annotations as instances; they are written all the same", kind="switch"
+    )
+    drop_orphans: bool = option(False, "leave out annotations of unknown images or categories", kind="switch")
+    coerce_ids: bool = option(False, 'read and write ids such as "7" and 7.0 as 7', kind="switch")
+    reassign_ids: bool = option(False, "give annotations whose id is taken a new one", kind="switch")
+    image_root: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None = option(
+        None, "the folder of the images; once, or once for each file", kind="paths", metavar="DIR"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class CocoWriting(WriteOptions):
+    """How to write annotation files.
+
+    Attributes
+    ----------
+    layout
+        "coco" (annotations/instances_train.json), "roboflow" (train/_annotations.coco.json, with val called valid) or
+        "lists" (train.txt with a line ./images/name for each image, as Ultralytics reads them).
+    images
+        "none", or put the images into the layout too: "symlink", "hardlink" or "copy".
+    train_files
+        With folds, also write the complement of each.
+    gzip
+        Compress the annotation files.
+    """
+
+    layout: str = option(
+        "coco",
+        "coco: annotations/instances_train.json (default); roboflow: train/_annotations.coco.json, with val called "
+        "valid; lists: train.txt with a line ./images/name for each image (Ultralytics)",
+        kind="text",
+        choices=LAYOUTS,
+    )
+    images: str = option(
+        "none",
+        "put the images of --image-root into the layout too (default none)",
+        kind="text",
+        choices=IMAGE_MODES,
+    )
+    train_files: bool = option(False, "with --folds: also the complement of each fold", kind="switch")
+    gzip: bool = option(False, "compress the annotation files (.json.gz)", kind="switch")
+
+
+class CocoAdapter(Adapter):
+    """COCO annotation files: instances, keypoints, panoptic, LVIS, stuff; plain or gzip."""
+
+    name = "coco"
+    summary = "COCO annotation files"
+    location = Location(
+        "FILE", "annotation files (.json or .json.gz), or a folder that holds one for each subset", several=True
+    )
+    reading = CocoReading
+    writing = CocoWriting
+    sample = "image"
+    samples = "images"
+    label = "class"
+    labels = "classes"
+    default_names: ClassVar[Mapping[int, tuple[str, ...]]] = {2: ("train", "val"), 3: ("train", "val", "test")}
+
+    def detect(self, paths: Sequence[str]) -> bool:
+        """Recognise annotation files by their first keys, folders by the names of files in them.
+
+        Lists of images count beside the annotation files that have their labels.
+        """
+        known = [_recognised(Path(path)) for path in paths]
+        lists = [Path(path).suffix.lower() == _LIST for path in paths]
+        return any(known) and all(a or b for a, b in zip(known, lists, strict=True))
+
+    def read(
+        self, paths: Sequence[str], options: Any, *, need_labels: bool = True, on_progress: OnProgress | None = None
+    ) -> CocoSource:
+        """Read annotation files, merged; the images of each are a subset of its own where there are several."""
+        files = _annotation_files(paths)
+        names = subset_names(files) if len(files) > 1 else None
+        return _read(files, names, options, need_labels=need_labels, on_progress=on_progress)
+
+    def read_subsets(self, paths: Sequence[str], options: Any, *, on_progress: OnProgress | None = None) -> CocoSource:
+        """Read the subsets that exist: an annotation file each, or lists of the images of annotation files."""
+        given = [Path(path) for path in paths]
+        lists = [each for path in given for each in ([path] if path.suffix.lower() == _LIST else _lists(path))]
+        if lists:
+            rest = [str(path) for path in given if path.suffix.lower() != _LIST and not _lists(path)]
+            return _read_lists(lists, rest, options, on_progress)
+        files = _annotation_files(paths)
+        return read_divided(subset_names(files), files, options, on_progress)
+
+    def plan(
+        self, source: Source, subsets: Subsets, output: Path | None, options: Any, *, inputs: Sequence[Path] = ()
+    ) -> Any:
+        """Refuse layouts that cannot be, images that are not there, and an output that would replace something else."""
+        if output is None:
+            raise EvoSplitError("output=None names no directory to write into; give one, for example 'out'")
+        return _host("writing").CocoOutput(source, subsets, output, options, inputs)
+
+    def write(
+        self,
+        source: Source,
+        split: Split,
+        output: Path | None,
+        options: Any,
+        *,
+        plan: Any = None,
+        on_progress: OnProgress | None = None,
+    ) -> Outcome:
+        """Write the subsets in a layout, every image and annotation byte for byte."""
+        if plan is None:
+            plan = self.plan(source, Subsets(split.names, split.sizes, split.is_kfold), output, options)
+        nouns = Nouns(self.sample, self.samples, self.label, self.labels)
+        outcome: Outcome = plan.write(split, nouns, on_progress)
+        return outcome
+
+
+def _recognised(path: Path) -> bool:
+    return bool(coco_files(path) or list_files(path)) if path.is_dir() else is_annotation_file(path)
+
+
+def _annotation_files(paths: Sequence[str]) -> list[Path]:
+    """List the files, those of folders in their place."""
+    return [file for path in map(Path, paths) for file in (coco_files(path) if path.is_dir() else ()) or (path,)]
+
+
+def _lists(path: Path) -> list[Path]:
+    """Find the lists of a folder that holds no annotation files."""
+    return list_files(path) if path.is_dir() and not coco_files(path) else []
+
+
+def read_divided(
+    names: Sequence[str], files: Sequence[Path], options: CocoReading, on_progress: OnProgress | None
+) -> CocoSource:
+    """Read subsets that are one annotation file each, whose image ids may repeat from file to file."""
+    if len(files) == 1:
+        raise EvoSplitError(
+            f"an audit compares subsets, but {files[0]} is one file; give two annotation files or more, such as train "
+            "and val"
+        )
+    return _read(files, names, options, numbered=True, on_progress=on_progress)
+
+
+def _read(
+    files: Sequence[Path],
+    names: Sequence[str] | None,
+    options: CocoReading,
+    *,
+    on_progress: OnProgress | None,
+    **how: bool,
+) -> CocoSource:
+    given = {each.name: getattr(options, each.name) for each in fields(options) if each.name != "image_root"}
+    data: CocoData = _host("dataset").read_coco(files, **given, **how, on_progress=on_progress)
+    subsets = None
+    if names is not None:
+        of_file = data.by_row([j] * len(rows.images) for j, rows in enumerate(data.rows))
+        subsets = Placement(tuple(names), np.array(of_file, dtype=np.int64))
+    source: CocoSource = _host("fields").CocoSource(
+        counts=data.counts,
+        adapter=CocoAdapter.name,
+        inputs=tuple(path.name for path in files),
+        reading=recorded(options),
+        files=data.by_row(file.file_names for file in data.files),
+        subsets=subsets,
+        has_labels=data.has_labels,
+        notes=data.notes,
+        data=data,
+        image_root=options.image_root,
+        count_crowd=options.count_crowd,
+        coerce_ids=options.coerce_ids,
+    )
+    return source
+
+
+def _read_lists(
+    lists: Sequence[Path], annotations: Sequence[str], options: CocoReading, on_progress: OnProgress | None
+) -> CocoSource:
+    """Read subsets from lists of images, one for each."""
+    if not annotations:
+        raise EvoSplitError(
+            f"{lists[0]} lists images without their labels; add the annotation file that was split, "
+            "such as instances.json"
+        )
+    whole = _read(_annotation_files(annotations), None, options, on_progress=on_progress)
+    found = [rows[rows >= 0] for rows in (whole.members(path.stem, path) for path in lists)]
+    rows = np.concatenate(found)
+    left_out = len(whole) - len(np.unique(rows))
+    notes = (f"{left_out} images in none of the lists were left out.",) if left_out else ()
+    return replace(
+        whole,
+        counts=LabelCounts(whole.counts.matrix[rows], labels=whole.counts.labels),
+        inputs=tuple(path.name for path in lists),
+        files=[(whole.files or ())[row] for row in rows.tolist()],
+        subsets=Placement(tuple(path.stem for path in lists), np.repeat(np.arange(len(lists)), list(map(len, found)))),
+        notes=(*whole.notes, *notes),
+        rows=rows,
+    )
+
+
+def _host(module: str) -> Any:
+    """Load a module that needs msgspec."""
+    try:
+        return import_module(f"evosplit_plugins.coco.{module}")
+    except ModuleNotFoundError as error:
+        if error.name != "msgspec":
+            raise
+        raise MissingExtraError("COCO files need msgspec", "coco") from error
