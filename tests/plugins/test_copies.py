@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 RATIOS = {"train": 0.5, "test": 0.5}
 N = 20
 ROBOFLOW = "{}_jpg.rf.{:032x}.jpg"
