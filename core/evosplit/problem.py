@@ -158,8 +158,7 @@ class SplitProblem:
         """Sum the features in each subset (columns x k)."""
         from evosplit import _kernels
 
-        rows = self.features
-        return _kernels.sum_features(rows.indptr, rows.indices, rows.data, type_table, rows.shape[1])
+        return _kernels.sum_features(self.features, type_table)
 
     def evaluate_blocks(self, column_table: Ints, sizes: Ints | None = None) -> Floats:
         """Return the deviation of each block, given the sums of the features and the sizes of the subsets.

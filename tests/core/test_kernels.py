@@ -8,12 +8,13 @@ import naive
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from compiled import from_python
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import count_matrices, problems, sizes_for, splits
 
 from evosplit import _kernels
-from evosplit._kernels import deviation, rng, stratification
+from evosplit._kernels import counting, deviation, rng, stratification
 from evosplit._kernels import population as kernels
 from evosplit._kernels._jit import jit
 from evosplit._kernels.triplets import triplet_codes
@@ -96,9 +97,10 @@ def test_unique_codes(codes):
     assert inverse.tolist() == expected[1].tolist()
 
 
-def test_unique_codes_grow():
-    """More codes than the first hash table holds are found all the same."""
-    codes = np.random.default_rng(0).integers(0, 4000, size=5000)
+@pytest.mark.parametrize("highest", [4000, 10**12], ids=["dense", "sparse"])
+def test_unique_codes_of_any_density(highest):
+    """Codes are found whether they nearly fill their range or are far apart."""
+    codes = np.random.default_rng(0).integers(0, highest, size=5000)
     unique, inverse = _kernels.unique_codes(codes)
     assert (unique == np.unique(codes)).all()
     assert (unique[inverse] == codes).all()
@@ -120,8 +122,10 @@ def test_pair_totals(dense, k, seed):
     assert dict(zip(codes.tolist(), sums.tolist(), strict=True)) == pair_table(dense, weights)
 
 
-def test_pair_totals_grow():
-    """More pairs than the first tables hold are found all the same."""
+@pytest.mark.parametrize("chunk", [1, 1000, 10**6])
+def test_pair_totals_a_few_rows_at_a_time(chunk, monkeypatch):
+    """However many pairs are counted at a time, the sums are the same."""
+    monkeypatch.setattr(counting, "CHUNK", chunk)
     dense = np.ones((2, 50), dtype=int)
     dense[1, :10] = 0
     weights = np.array([[1, 0], [0, 2]])
@@ -140,7 +144,7 @@ def test_count_rows_and_sum_features(drawn):
         for j in range(k):
             pairs = zip(number, assignment, strict=True)
             assert table[row, j] == sum(pair == (row, j) for pair in pairs)
-    sums = _kernels.sum_features(*csr(dense[first]), table, dense.shape[1])
+    sums = _kernels.sum_features(sp.csr_array(dense[first]), table)
     _, _, instances, _ = naive.subset_tables(dense, assignment, k)
     assert sums.tolist() == instances
 
@@ -194,12 +198,12 @@ def test_block_deviations(drawn, data):
 def test_queue_stays_sorted(left, data):
     """After any number of units are taken away the queue is sorted and knows its places and starts."""
     left = np.array(left)
-    queue, place, start = stratification.build_queue(left)
+    _, queue, place, start = stratification.build_queue(left)
     for _ in range(data.draw(st.integers(0, 15))):
         waiting = np.flatnonzero(left)
         if len(waiting):
             column = data.draw(st.sampled_from(waiting.tolist()))
-            stratification.take_one(column, left, queue, place, start)
+            from_python(stratification.take_one)(column, left, queue, place, start)
     assert left[queue].tolist() == sorted(left.tolist())
     assert queue[place].tolist() == list(range(len(left)))
     assert start.tolist() == [(left < n).sum() for n in range(len(start))]
@@ -209,9 +213,9 @@ def test_queue_stays_sorted(left, data):
 def test_rarest_is_the_rarest(left):
     """The chosen column has the fewest units left but not none; ties fall on each of the equals."""
     left = np.array(left)
-    queue, _, start = stratification.build_queue(left)
+    _, queue, _, start = stratification.build_queue(left)
     state = seeded()
-    chosen = {stratification.choose_rarest(left, queue, start, state) for _ in range(80)}
+    chosen = {from_python(stratification.choose_rarest)(left, queue, start, state) for _ in range(80)}
     waiting = left[left > 0]
     rarest = np.flatnonzero(left == waiting.min()).tolist() if len(waiting) else [-1]
     assert chosen == set(rarest)
@@ -232,7 +236,7 @@ def test_choose_subset(desire, tie_break, capacity, expected):
     """The greatest desire wins, then the tie-break, then the capacity, then chance."""
     arguments = (np.array(desire, dtype=float), np.array(tie_break, dtype=float), np.array(capacity))
     state = seeded()
-    assert {stratification.choose_subset(*arguments, state) for _ in range(60)} == expected
+    assert {from_python(stratification.choose_subset)(*arguments, state) for _ in range(60)} == expected
 
 
 def stratify(dense, sizes, by_the_rest, limit):
@@ -241,18 +245,19 @@ def stratify(dense, sizes, by_the_rest, limit):
     indptr, indices, _ = csr(presence)
     by_column = sp.csc_array(sp.csr_array(presence))
     totals = presence.sum(axis=0).astype(np.int64)
-    left, sizes = totals.copy(), np.array(sizes)
-    table = np.zeros((len(presence), len(sizes)), dtype=np.int64)
-    copies_left = np.ones(len(presence), dtype=np.int64)
-    counts = np.zeros((len(totals), len(sizes)), dtype=np.int64)
-    capacity = sizes.copy()
-    queue = stratification.build_queue(left)
-    shares = sizes / sizes.sum()
+    sizes = np.array(sizes)
+    dealt = stratification.Dealt(
+        table=np.zeros((len(presence), len(sizes)), dtype=np.int64),
+        copies_left=np.ones(len(presence), dtype=np.int64),
+        counts=np.zeros((len(totals), len(sizes)), dtype=np.int64),
+        capacity=sizes.copy(),
+    )
     placed = stratification.place_rarest(
-        indptr, indices, by_column.indptr, by_column.indices, totals, shares, by_the_rest,
-        table, copies_left, counts, capacity, left, *queue, limit, seeded(),
+        stratification.Columns(indptr, indices, by_column.indptr, by_column.indices, totals),
+        stratification.build_queue(totals.copy()), dealt, sizes / sizes.sum(), by_the_rest, limit,
+        np.empty(totals.max(initial=0), dtype=np.int64), np.empty((2, len(sizes))), seeded(),
     )  # fmt: skip
-    return placed, table, copies_left, counts, capacity
+    return placed, *dealt
 
 
 @pytest.mark.parametrize("by_the_rest", [False, True])
@@ -294,11 +299,31 @@ def test_fill_sizes(copies, data):
     n = sum(copies)
     cuts = sorted(data.draw(st.lists(st.integers(0, n), min_size=2, max_size=2)))
     capacity = np.diff([0, *cuts, n])
-    table, copies_left = np.zeros((len(copies), 3), dtype=np.int64), np.array(copies)
-    stratification.fill_sizes(table, copies_left, capacity.copy(), seeded())
-    assert table.sum(axis=0).tolist() == capacity.tolist()
-    assert table.sum(axis=1).tolist() == copies
-    assert copies_left.sum() == 0
+    dealt = stratification.Dealt(
+        np.zeros((len(copies), 3), dtype=np.int64), np.array(copies), np.zeros((0, 3), dtype=np.int64), capacity.copy()
+    )
+    stratification.fill_sizes(dealt, seeded())
+    assert dealt.table.sum(axis=0).tolist() == capacity.tolist()
+    assert dealt.table.sum(axis=1).tolist() == copies
+    assert not dealt.copies_left.any()
+    assert not dealt.capacity.any()
+
+
+@given(st.lists(st.integers(-5, 9), min_size=1, max_size=5), st.integers(0, 30))
+def test_fill_sizes_deals_to_the_most_capacity(capacity, n):
+    """Wherever sizes are overdrawn or not all is there, the capacities are those of dealing one by one."""
+    dealt = stratification.Dealt(
+        np.zeros((1, len(capacity)), dtype=np.int64),
+        np.array([n]),
+        np.zeros((0, 1), dtype=np.int64),
+        np.array(capacity),
+    )
+    stratification.fill_sizes(dealt, seeded())
+    left = list(capacity)
+    for _ in range(n):
+        left[left.index(max(left))] -= 1
+    assert sorted(dealt.capacity.tolist()) == sorted(left)
+    assert (dealt.table[0] + dealt.capacity).tolist() == capacity
 
 
 def repair_cost(counts, totals, prices, n_labels, sizes):
@@ -323,10 +348,22 @@ def test_unit_change(drawn, data):
     after, j = counts.copy(), assignment[unit]
     after[:, j] -= dense[unit]
     row = slice(indptr[unit], indptr[unit + 1])
-    found = stratification.unit_change(indices[row], gains[row], -1.0, counts, totals, prices, n_labels, 1 / k, j)
+    found = from_python(stratification.unit_change)(
+        indices[row], gains[row], -1.0, counts, totals, prices, n_labels, 1 / k, j
+    )
     worth = [repair_cost(table, totals, prices, n_labels, sizes) for table in (counts, after)]
     assert found[0] == worth[1][0] - worth[0][0]
     assert found[1] == pytest.approx(worth[1][1] - worth[0][1])
+
+
+def repair(dense, totals, prices, n_labels, sizes, movable, assignment, counts, candidates):
+    """Run `repair_sizes` on units that are all of different types."""
+    excess = np.bincount(assignment, minlength=len(sizes)) - sizes
+    work = stratification.Repair(
+        *csr(dense), np.arange(len(dense)), totals, prices, n_labels, movable, assignment, counts, excess
+    )
+    members = np.empty(len(dense), dtype=np.int64)
+    return stratification.repair_sizes(work, np.array(sizes) / len(dense), candidates, members, seeded())
 
 
 @pytest.mark.parametrize("candidates", [1, 3, 100])
@@ -346,10 +383,7 @@ def test_repair_sizes(candidates, problem, seed):
     for sample, j in enumerate(assignment):
         counts[:, j] += dense[sample]
     ones = np.ones(dense.shape[1])
-    moves = stratification.repair_sizes(
-        *csr(dense), np.arange(len(dense)), dense.sum(axis=0), ones, len(ones), np.array(sizes), movable,
-        assignment, counts, candidates, seeded(),
-    )  # fmt: skip
+    moves = repair(dense, dense.sum(axis=0), ones, len(ones), sizes, movable, assignment, counts, candidates)
     assert np.bincount(assignment, minlength=k).tolist() == sizes
     assert moves == (assignment != before).sum() == np.maximum(excess, 0).sum()
     assert (assignment[~movable] == before[~movable]).all()
@@ -363,10 +397,7 @@ def test_repair_moves_the_cheapest(locked, moved):
     assignment = np.array([0, 0, 0, 0, 1, 1], dtype=np.int32)  # the labels lie right, the sizes do not
     counts = np.array([[2, 2], [2, 2]])
     movable = ~np.isin(np.arange(6), locked)
-    moves = stratification.repair_sizes(
-        *csr(dense), np.arange(6), np.array([4, 4]), np.ones(2), 2, np.array([3, 3]), movable,
-        assignment, counts, 10, seeded(),
-    )  # fmt: skip
+    moves = repair(dense, np.array([4, 4]), np.ones(2), 2, [3, 3], movable, assignment, counts, 10)
     assert moves == 1
     assert np.flatnonzero(assignment != [0, 0, 0, 0, 1, 1]).tolist() == [moved]
 
@@ -376,10 +407,8 @@ def test_repair_keeps_labels_whatever_it_costs(n_labels, moved):
     """The last sample of a label stays while another may go, however dear that is; columns that are no labels go."""
     dense = np.array([[1, 0], [0, 1], [0, 1], [1, 2]])
     assignment = np.array([0, 0, 0, 1], dtype=np.int32)
-    stratification.repair_sizes(
-        *csr(dense), np.arange(4), np.array([2, 4]), np.array([1e-9, 1e9]), n_labels, np.array([2, 2]),
-        np.ones(4, dtype=bool), assignment, np.array([[1, 1], [2, 2]]), 10, seeded(),
-    )  # fmt: skip
+    prices, movable = np.array([1e-9, 1e9]), np.ones(4, dtype=bool)
+    repair(dense, np.array([2, 4]), prices, n_labels, [2, 2], movable, assignment, np.array([[1, 1], [2, 2]]), 10)
     assert np.flatnonzero(assignment != [0, 0, 0, 1]).tolist() == moved
 
 
@@ -392,7 +421,8 @@ def test_deal_uneven(problem, data):
     shares = np.array(sizes) / sum(sizes)
     counts, capacity = np.zeros((dense.shape[1], k), dtype=np.int64), np.array(sizes)
     order = np.arange(len(dense))
-    chosen = stratification.deal_uneven(*csr(dense), order, unit_sizes, totals, shares, counts, capacity)
+    chosen = np.empty(len(dense), dtype=np.int64)
+    stratification.deal_uneven(*csr(dense), order, unit_sizes, totals, shares, counts, capacity, chosen)
     held, left = np.zeros((dense.shape[1], k)), np.array(sizes)
     for row, size, j in zip(dense, unit_sizes, chosen, strict=True):
         fits = np.flatnonzero(left >= size)
@@ -420,7 +450,7 @@ def test_random_bits_are_xorshift():
         expected ^= expected >> 12
         expected ^= (expected << 25) & (2**64 - 1)
         expected ^= expected >> 27
-        assert int(rng.random_bits(state)) == expected * 2685821657736338717 % 2**64
+        assert int(from_python(rng.random_bits)(state)) == expected * 2685821657736338717 % 2**64
         assert int(state[0]) == expected
 
 
@@ -428,7 +458,7 @@ def test_random_bits_are_xorshift():
 def test_random_below(bound):
     """Draws lie below the bound and spread evenly."""
     state = seeded(12345)
-    draws = np.array([rng.random_below(state, bound) for _ in range(4000)])
+    draws = np.array([from_python(rng.random_below)(state, bound) for _ in range(4000)])
     assert draws.min() >= 0
     assert draws.max() < bound
     assert abs(draws.mean() - (bound - 1) / 2) <= 0.05 * bound
@@ -440,7 +470,7 @@ def test_shuffle(values, seed):
     shuffled, expected, state = np.array(values, dtype=np.int64), list(values), seeded(seed)
     rng.shuffle(shuffled, seeded(seed))
     for i in range(len(values) - 1, 0, -1):
-        other = rng.random_below(state, i + 1)
+        other = from_python(rng.random_below)(state, i + 1)
         expected[i], expected[other] = expected[other], expected[i]
     assert shuffled.tolist() == expected
     assert sorted(expected) == sorted(values)

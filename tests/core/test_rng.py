@@ -6,10 +6,11 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from compiled import from_python
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evosplit._kernels.rng import random_below, random_bits
+from evosplit._kernels import rng
 from evosplit.rng import Stream
 
 BIT_GENERATORS = [np.random.PCG64, np.random.PCG64DXSM, np.random.MT19937, np.random.Philox, np.random.SFC64]
@@ -33,8 +34,8 @@ def test_kernels_draw_as_integers_do(seed, bound):
         bits = expected * 2685821657736338717 % 2**64
         with np.errstate(over="ignore"):
             before = state.copy()
-            assert int(random_bits(state)) == bits
-            assert int(random_below(before, bound)) == (bits >> 32) * bound >> 32
+            assert int(from_python(rng.random_bits)(state)) == bits
+            assert int(from_python(rng.random_below)(before, bound)) == (bits >> 32) * bound >> 32
 
 
 def test_permutations_are_all_as_likely():

@@ -1,181 +1,153 @@
-"""Counting kernels: distinct rows, label pairs, sums per subset, the floors of the measures."""
+"""Counting: distinct rows, label pairs, sums per subset, the lower bounds of the measures.
+
+What numpy and scipy do as fast is left to them: a kernel takes longer to compile than most sets take to count.
+"""
 
 from __future__ import annotations
 
 import numpy as np
+import scipy.sparse as sp
 
-from evosplit._kernels._jit import Floats, Ints, jit
+from evosplit._kernels._jit import Floats, Ints, inner, lean
 
-
-@jit
-def _mix(value: np.uint64) -> np.uint64:
-    # The finaliser of splitmix64: every input bit reaches every output bit.
-    value = np.uint64(value)
-    value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return value ^ (value >> np.uint64(31))
+PARTS = 1024  # in which a sample of the pairs is measured
+CHUNK = 1 << 22  # label pairs that are counted at a time
 
 
-@jit
+def _mixed(values: Ints) -> Ints:
+    """Apply the finaliser of splitmix64, in place: every bit that goes in reaches every bit that comes out."""
+    values ^= values >> np.uint64(30)
+    values *= np.uint64(0xBF58476D1CE4E5B9)
+    values ^= values >> np.uint64(27)
+    values *= np.uint64(0x94D049BB133111EB)
+    values ^= values >> np.uint64(31)
+    return values
+
+
 def distinct_rows(indptr: Ints, indices: Ints, data: Ints) -> tuple[Ints, Ints]:
-    """Find the distinct rows of a CSR matrix by first occurrence: (first row of each, number of each row)."""
-    n_rows = len(indptr) - 1
-    capacity = 16
-    while capacity < 2 * n_rows:
-        capacity *= 2
-    table = np.full(capacity, -1, dtype=np.int32)
-    mask = np.uint64(capacity - 1)
-    first_row = np.empty(n_rows, dtype=np.int64)
-    number = np.empty(n_rows, dtype=np.int32)
-    found = 0
-    for row in range(n_rows):
-        start, stop = indptr[row], indptr[row + 1]
-        code = np.uint64(stop - start)
-        for at in range(start, stop):
-            code = _mix(code ^ ((np.uint64(indices[at]) << np.uint64(32)) | np.uint64(data[at])))
-        slot = code & mask
-        while True:
-            candidate = table[slot]
-            if candidate < 0:
-                table[slot] = found
-                first_row[found] = row
-                number[row] = found
-                found += 1
+    """Find the distinct rows of a CSR matrix by first occurrence: (first row of each, number of each row).
+
+    The indices of a row are sorted. Rows are compared by hashes, and those that share one entry by entry.
+    """
+    lengths = np.diff(indptr)
+    salt = 0
+    while True:
+        hashes = _row_hashes(indptr, indices, data, salt)
+        _, first, number = np.unique(hashes, return_index=True, return_inverse=True)
+        twin = first[number]  # for each row the first one with its hash
+        same = lengths == lengths[twin]
+        if same.all():
+            shift = np.repeat(indptr[:-1] - indptr[twin], lengths)
+            twins = np.arange(len(indices)) - shift
+            if (indices == indices[twins]).all() and (data == data[twins]).all():
                 break
-            other = indptr[first_row[candidate]]
-            equal = indptr[first_row[candidate] + 1] - other == stop - start
-            if equal:
-                for offset in range(stop - start):
-                    if (
-                        indices[start + offset] != indices[other + offset]
-                        or data[start + offset] != data[other + offset]
-                    ):
-                        equal = False
-                        break
-            if equal:
-                number[row] = candidate
-                break
-            slot = (slot + np.uint64(1)) & mask
-    return first_row[:found].copy(), number
+        salt += 1
+    order = np.argsort(first)
+    rank = np.empty(len(order), dtype=np.int32)
+    rank[order] = np.arange(len(order), dtype=np.int32)
+    return first[order], rank[number]
 
 
-@jit
+def _row_hashes(indptr: Ints, indices: Ints, data: Ints, salt: int) -> Ints:
+    """Add up the hashes of the entries of each row."""
+    entries = indices.astype(np.uint64)
+    entries <<= np.uint64(32)
+    entries |= data.astype(np.uint64)
+    entries += np.uint64(0x9E3779B97F4A7C15 + salt)
+    hashes = np.zeros(len(indptr) - 1, dtype=np.uint64)
+    filled = np.flatnonzero(np.diff(indptr))
+    if len(filled):
+        hashes[filled] = np.add.reduceat(_mixed(entries), indptr[filled])
+    return hashes
+
+
+def column_hashes(indptr: Ints, indices: Ints, data: Ints, n_columns: int) -> Ints:
+    """Hash the content of each column (which rows hold what), whatever the order of the columns."""
+    entries = np.repeat(np.arange(len(indptr) - 1, dtype=np.uint64), np.diff(indptr))
+    entries <<= np.uint64(32)
+    entries |= data.astype(np.uint64)
+    entries += np.uint64(0x9E3779B97F4A7C15)
+    hashes = np.zeros(n_columns, dtype=np.uint64)
+    np.add.at(hashes, indices, _mixed(entries))
+    return hashes
+
+
 def pair_codes(indptr: Ints, indices: Ints, n_labels: int, kept: int) -> tuple[Ints, Ints]:
     """List the label pairs (i < j) of each row as codes i * n_labels + j: (CSR row pointers, codes).
 
     Of 1,024 pairs, `kept` are listed, chosen by a hash of their codes.
     """
-    n_rows = len(indptr) - 1
-    pointers = np.zeros(n_rows + 1, dtype=np.int64)
-    codes = np.empty(0, dtype=np.int64)
-    for fill in range(2):
-        at = 0
-        for row in range(n_rows):
-            for i in range(indptr[row], indptr[row + 1]):
-                for j in range(i + 1, indptr[row + 1]):
-                    code = np.int64(indices[i]) * n_labels + indices[j]
-                    if kept < 1024 and np.int64(_mix(np.uint64(code)) & np.uint64(1023)) >= kept:
-                        continue
-                    if fill == 1:
-                        codes[at] = code
-                    at += 1
-            pointers[row + 1] = at
-        if fill == 0:
-            codes = np.empty(at, dtype=np.int64)
+    lengths = np.diff(indptr).astype(np.int64)
+    pointers = np.concatenate(([0], np.cumsum(lengths * (lengths - 1) // 2)))
+    if kept < PARTS:
+        _list_pairs(indptr, indices, n_labels, kept, pointers, np.empty(0, dtype=np.int64))
+    codes = np.empty(pointers[-1], dtype=np.int64)
+    _list_pairs(indptr, indices, n_labels, kept, pointers, codes)
     return pointers, codes
 
 
-@jit
-def _grow(keys: Ints, values: Ints) -> tuple[Ints, Ints]:
-    bigger = np.full(4 * len(keys), -1, dtype=np.int64)
-    moved = np.zeros(4 * len(keys), dtype=np.int32)
-    mask = np.uint64(len(bigger) - 1)
-    for old in range(len(keys)):
-        if keys[old] >= 0:
-            slot = _mix(np.uint64(keys[old])) & mask
-            while bigger[slot] >= 0:
-                slot = (slot + np.uint64(1)) & mask
-            bigger[slot] = keys[old]
-            moved[slot] = values[old]
-    return bigger, moved
-
-
-def unique_codes(codes: Ints) -> tuple[Ints, Ints]:
-    """Return np.unique(codes, return_inverse=True) for non-negative codes; linear time, by hashing."""
-    unique, inverse = _number_codes(codes)
-    order = np.argsort(unique)
-    rank = np.empty(len(order), dtype=np.int32)
-    rank[order] = np.arange(len(order), dtype=np.int32)
-    return unique[order], rank[inverse]
-
-
-@jit
-def _number_codes(codes: Ints) -> tuple[Ints, Ints]:
-    """Find the distinct codes by first occurrence: (distinct codes, number of each code)."""
-    keys = np.full(1024, -1, dtype=np.int64)
-    numbers = np.zeros(1024, dtype=np.int32)
-    inverse = np.empty(len(codes), dtype=np.int32)
-    found = 0
-    for at in range(len(codes)):
-        mask = np.uint64(len(keys) - 1)
-        slot = _mix(np.uint64(codes[at])) & mask
-        while keys[slot] >= 0 and keys[slot] != codes[at]:
-            slot = (slot + np.uint64(1)) & mask
-        if keys[slot] < 0:
-            keys[slot] = codes[at]
-            numbers[slot] = found
-            inverse[at] = found
-            found += 1
-            if 2 * found > len(keys):
-                keys, numbers = _grow(keys, numbers)
-        else:
-            inverse[at] = numbers[slot]
-    unique = np.empty(found, dtype=np.int64)
-    for at in range(len(keys)):
-        if keys[at] >= 0:
-            unique[numbers[at]] = keys[at]
-    return unique, inverse
-
-
-@jit
-def pair_totals(indptr: Ints, indices: Ints, n_labels: int, weights: Ints) -> tuple[Ints, Ints]:
-    """Sum `weights` (rows x k) over the rows that carry each label pair: (pair codes, sums of each pair).
-
-    Pairs are counted while they are enumerated: memory grows with the distinct pairs alone.
-    """
-    n_rows, k = weights.shape
-    keys = np.full(1024, -1, dtype=np.int64)
-    numbers = np.zeros(1024, dtype=np.int32)
-    sums = np.zeros((256, k), dtype=np.int64)
-    found = 0
-    for row in range(n_rows):
+@lean
+def _list_pairs(indptr: Ints, indices: Ints, n_labels: int, kept: int, pointers: Ints, codes: Ints) -> None:
+    """Write the codes of the pairs that are kept, if there are elements for them, and where each row ends."""
+    at = 0
+    for row in range(len(indptr) - 1):
         for i in range(indptr[row], indptr[row + 1]):
             for j in range(i + 1, indptr[row + 1]):
                 code = np.int64(indices[i]) * n_labels + indices[j]
-                mask = np.uint64(len(keys) - 1)
-                slot = _mix(np.uint64(code)) & mask
-                while keys[slot] >= 0 and keys[slot] != code:
-                    slot = (slot + np.uint64(1)) & mask
-                if keys[slot] < 0:
-                    keys[slot] = code
-                    numbers[slot] = found
-                    found += 1
-                    if found > len(sums):
-                        more = np.zeros((2 * len(sums), k), dtype=np.int64)
-                        more[: len(sums)] = sums
-                        sums = more
-                    number = found - 1
-                    if 2 * found > len(keys):
-                        keys, numbers = _grow(keys, numbers)
-                else:
-                    number = numbers[slot]
-                for column in range(k):
-                    sums[number, column] += weights[row, column]
-    unique = np.empty(found, dtype=np.int64)
-    for at in range(len(keys)):
-        if keys[at] >= 0:
-            unique[numbers[at]] = keys[at]
-    return unique, sums[:found].copy()
+                if kept < PARTS:
+                    value = np.uint64(code)  # the finaliser of splitmix64, as in `_mixed`
+                    value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+                    value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+                    if np.int64((value ^ (value >> np.uint64(31))) & np.uint64(PARTS - 1)) >= kept:
+                        continue
+                if len(codes):
+                    codes[at] = code
+                at += 1
+        pointers[row + 1] = at
+
+
+def unique_codes(codes: Ints) -> tuple[Ints, Ints]:
+    """Return np.unique(codes, return_inverse=True) for non-negative codes; in linear time where they are dense."""
+    top = int(codes.max(initial=-1)) + 1
+    if top > 16 * len(codes) + 65_536:
+        unique, inverse = np.unique(codes, return_inverse=True)
+        return unique, inverse.astype(np.int32)
+    occurs = np.zeros(top, dtype=np.bool_)
+    occurs[codes] = True
+    unique = np.flatnonzero(occurs)
+    rank = np.empty(top, dtype=np.int32)
+    rank[unique] = np.arange(len(unique), dtype=np.int32)
+    return unique, rank[codes]
+
+
+def pair_totals(indptr: Ints, indices: Ints, n_labels: int, weights: Ints) -> tuple[Ints, Ints]:
+    """Sum `weights` (rows x k) over the rows that carry each label pair: (pair codes in order, sums of each pair).
+
+    Rows are taken a few at a time: memory grows with the distinct pairs alone.
+    """
+    lengths = np.diff(indptr).astype(np.int64)
+    ends = np.cumsum(lengths * (lengths - 1) // 2)
+    codes, sums = np.zeros(0, dtype=np.int64), np.zeros((0, weights.shape[1]), dtype=np.int64)
+    start = 0
+    while start < len(lengths):
+        before = int(ends[start - 1]) if start else 0
+        stop = max(start + 1, int(np.searchsorted(ends, before + CHUNK, side="right")))
+        pointers, listed = pair_codes(indptr[start : stop + 1], indices, n_labels, PARTS)
+        found, number = unique_codes(listed)
+        carried = sp.csr_array(
+            (np.ones(len(number), dtype=np.int64), number, pointers), shape=(stop - start, len(found))
+        )
+        more = np.asarray(carried.T @ weights[start:stop])
+        if start == 0:
+            codes, sums = found, more
+        else:
+            codes, place = np.unique(np.concatenate((codes, found)), return_inverse=True)
+            added = np.zeros((len(codes), weights.shape[1]), dtype=np.int64)
+            added[place[: len(sums)]] = sums
+            added[place[len(sums) :]] += more
+            sums = added
+        start = stop
+    return codes, sums
 
 
 def count_rows(group_of_row: Ints, subset_of_row: Ints, n_groups: int, k: int) -> Ints:
@@ -185,18 +157,18 @@ def count_rows(group_of_row: Ints, subset_of_row: Ints, n_groups: int, k: int) -
     return np.bincount(cells, minlength=n_groups * k).reshape(n_groups, k)
 
 
-@jit
+@inner
 def _odds(part: float, whole: float) -> float:
     # A zero denominator counts as 1.
     return part / max(whole - part, 1.0)
 
 
-@jit
+@inner
 def _deviation(part: int, whole: int, target: float) -> float:
     return abs(_odds(part, whole) - target)
 
 
-@jit
+@inner
 def _envelope(size: int, below: int, target: float) -> tuple[int, int, float, float]:
     """Find the lower convex envelope of |x/(size - x) - target| over the integers 0 ... size.
 
@@ -220,7 +192,7 @@ def _envelope(size: int, below: int, target: float) -> tuple[int, int, float, fl
     return reach, bend, slope, last
 
 
-@jit
+@inner
 def _step(x: int, size: int, target: float, reach: int, bend: int, first: float, last: float) -> float:
     # How much the envelope rises from x to x + 1.
     if x < reach:
@@ -230,7 +202,6 @@ def _step(x: int, size: int, target: float, reach: int, bend: int, first: float,
     return _deviation(x + 1, size, target) - _deviation(x, size, target)
 
 
-@jit
 def odds_bound(totals: Ints, sizes: Ints) -> Floats:
     """Bound from below, for each total, the sum over subsets of |x_j/(s_j - x_j) - total/(m - total)|.
 
@@ -238,20 +209,28 @@ def odds_bound(totals: Ints, sizes: Ints) -> Floats:
     never raises the sum and makes the minimum easy to find: exchange unit steps while that helps.
     """
     k = len(sizes)
-    m = sizes.sum()
     bounds = np.zeros(len(totals))
-    reach, bend, taken = np.empty(k, dtype=np.int64), np.empty(k, dtype=np.int64), np.empty(k, dtype=np.int64)
-    first, last = np.empty(k), np.empty(k)
+    _bound_odds(totals, sizes, int(sizes.sum()), np.empty((3, k), dtype=np.int64), np.empty((2, k)), bounds)
+    return bounds
+
+
+@lean
+def _bound_odds(totals: Ints, sizes: Ints, m: int, counts: Ints, slopes: Floats, bounds: Floats) -> None:
+    """Write the bounds; `counts` (3 x k) and `slopes` (2 x k) are arrays to work in."""
+    k = len(sizes)
+    reach, bend, taken = counts[0], counts[1], counts[2]
+    first, last = slopes[0], slopes[1]
     for at in range(len(totals)):
         total = totals[at]
         if total == 0 or total == m:
             continue
         target = _odds(total, m)
+        missing = total
         for j in range(k):
             below = int(np.floor(total * sizes[j] / m + 1e-9))
             reach[j], bend[j], first[j], last[j] = _envelope(sizes[j], below, target)
             taken[j] = reach[j]
-        missing = total - taken.sum()
+            missing -= reach[j]
         while True:
             cheapest, up = -1, np.inf
             dearest, down = -1, -np.inf
@@ -282,29 +261,8 @@ def odds_bound(totals: Ints, sizes: Ints) -> Floats:
                 bounds[at] += _deviation(taken[j], sizes[j], target)
             else:
                 bounds[at] += _deviation(sizes[j], sizes[j], target) - last[j] * (sizes[j] - taken[j])
-    return bounds
 
 
-@jit
-def column_hashes(indptr: Ints, indices: Ints, data: Ints, n_columns: int) -> Ints:
-    """Hash the content of each column (which rows hold what), whatever the order of the columns."""
-    hashes = np.zeros(n_columns, dtype=np.uint64)
-    for row in range(len(indptr) - 1):
-        for at in range(indptr[row], indptr[row + 1]):
-            entry = (np.uint64(row) << np.uint64(32)) | np.uint64(data[at])
-            hashes[indices[at]] += _mix(entry + np.uint64(0x9E3779B97F4A7C15))
-    return hashes
-
-
-@jit
-def sum_features(indptr: Ints, indices: Ints, data: Ints, copies: Ints, n_columns: int) -> Ints:
+def sum_features(rows: sp.csr_array, copies: Ints) -> Ints:
     """Sum the features of `copies` (rows x k) units of each row in each subset: columns x k."""
-    k = copies.shape[1]
-    table = np.zeros((n_columns, k), dtype=np.int64)
-    for row in range(len(indptr) - 1):
-        for j in range(k):
-            n = copies[row, j]
-            if n:
-                for at in range(indptr[row], indptr[row + 1]):
-                    table[indices[at], j] += n * data[at]
-    return table
+    return np.ascontiguousarray(rows.T @ copies, dtype=np.int64)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from evosplit._kernels._jit import Floats, Ints, jit
+from evosplit._kernels._jit import Floats, Ints, lean
 
 __all__ = ["block_deviations"]
 
 
-@jit
+@lean
 def block_deviations(tables: Ints, spans: Ints, weights: Floats, sizes: Ints, totals: Ints, values: Floats) -> None:
     """Write into `values` the weighted mean over columns and subsets of |x/(t - x) - X/(T - X)| (splits x blocks).
 

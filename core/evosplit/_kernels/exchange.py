@@ -17,8 +17,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
-from evosplit._kernels._jit import Floats, Ints, jit
+from evosplit._kernels._jit import Floats, Ints, inner, lean
 from evosplit._kernels.rng import random_below, random_bits
 
 WEIGHT, ODDS, NEED, BLOCK = 0, 1, 2, 3  # the parameters of a column, in one row, so that a cell costs one cache line
@@ -80,13 +81,13 @@ class Order(NamedTuple):
     rank: Ints
 
 
-@jit
+@inner
 def deviation(x: float, whole: float, odds: float) -> Any:
     """Return how far the odds of x in a whole are from those wanted; a zero denominator counts as 1."""
     return abs(x / max(whole - x, 1.0) - odds)
 
 
-@jit
+@inner
 def exchange_change(
     units: Units, cells: Cells, state: State, first: int, second: int, a: int, b: int
 ) -> tuple[int, int, float, int]:
@@ -151,31 +152,28 @@ def exchange_change(
     return excess, lack, change, evaluated
 
 
-@jit
-def _move(units: Units, cells: Cells, state: State, kind: int, source: int, target: int) -> None:
-    """Move the features of one unit of a type from one subset to another."""
-    for at in range(units.indptr[kind], units.indptr[kind + 1]):
-        state.counts[units.indices[at], source] -= units.data[at]
-        state.counts[units.indices[at], target] += units.data[at]
-    for at in range(len(cells.spans)):
-        block = cells.spans[at, 2]
-        state.totals[block, source] -= units.sums[kind, block]
-        state.totals[block, target] += units.sums[kind, block]
-    state.excess[source] -= units.sizes[kind]
-    state.excess[target] += units.sizes[kind]
-
-
-@jit
+@inner
 def exchange(units: Units, cells: Cells, state: State, slot_a: int, slot_b: int, a: int, b: int) -> None:
     """Let the units in two slots, of subsets a and b, change places."""
+    indptr, indices, data, counts, totals = units.indptr, units.indices, units.data, state.counts, state.totals
     unit_a, unit_b = state.unit_at[slot_a], state.unit_at[slot_b]
     state.unit_at[slot_a], state.unit_at[slot_b] = unit_b, unit_a
     state.slot_of[unit_a], state.slot_of[unit_b] = slot_b, slot_a
-    _move(units, cells, state, units.type_of[unit_a], a, b)
-    _move(units, cells, state, units.type_of[unit_b], b, a)
+    kind, source, target = units.type_of[unit_a], a, b
+    for _ in range(2):
+        for at in range(indptr[kind], indptr[kind + 1]):
+            counts[indices[at], source] -= data[at]
+            counts[indices[at], target] += data[at]
+        for at in range(len(cells.spans)):
+            block = cells.spans[at, 2]
+            totals[block, source] -= units.sums[kind, block]
+            totals[block, target] += units.sums[kind, block]
+        state.excess[source] -= units.sizes[kind]
+        state.excess[target] += units.sizes[kind]
+        kind, source, target = units.type_of[unit_b], b, a
 
 
-@jit
+@inner
 def subset_of_slot(starts: Ints, slot: Any) -> Any:
     """Return the subset that a slot belongs to."""
     j = 0
@@ -184,14 +182,14 @@ def subset_of_slot(starts: Ints, slot: Any) -> Any:
     return j
 
 
-@jit
+@inner
 def random_slot(units: Units, state: State, kind: int, rng: Ints) -> Any:
     """Draw a unit of a type, and return its slot."""
     first = units.first_of[kind]
     return np.int64(state.slot_of[first + random_below(rng, units.first_of[kind + 1] - first)])
 
 
-@jit
+@inner
 def propose(units: Units, state: State, order: Order, reach: int, rng: Ints) -> tuple[int, int, int, int]:
     """Propose two slots of different subsets: (slot, slot, subset, subset), or a negative slot if there is none.
 
@@ -228,7 +226,7 @@ def propose(units: Units, state: State, order: Order, reach: int, rng: Ints) -> 
     return slot_a, starts[b] + random_below(rng, starts[b + 1] - starts[b]), a, b
 
 
-@jit
+@lean
 def search(
     units: Units,
     cells: Cells,
@@ -239,28 +237,39 @@ def search(
     temperature: float,
     quantiles: Floats,
     strict: bool,
+    missing: float,
+    losses: Floats,
     rng: Ints,
 ) -> tuple[int, int]:
     """Try exchanges at one temperature until `work` columns are evaluated; return how many were, and how many made.
 
-    An exchange that brings missing labels is made, one that takes labels away is not, and so with `strict` for sizes;
-    of the others one that raises the cost is made if it does so by no more than a draw from the exponential
-    distribution, given by its quantiles, with the temperature as its mean.
+    Each missing sample of a label costs `missing`. An exchange that raises the cost is made if it does so by no more
+    than a draw from the exponential distribution, given by its quantiles, with the temperature as its mean. With
+    `strict`, sizes and then missing labels come first: an exchange that mends them is made, one that harms them is not.
+    Where `losses` has elements, no exchange is made: they are filled with what exchanges would cost, as far as work
+    allows, and how many are filled is returned instead.
     """
-    done, made = 0, 0
-    while done < work:
+    type_of, unit_at = units.type_of, state.unit_at
+    done, made, wanted = 0, 0, len(losses)
+    while done < work and (wanted == 0 or made < wanted):
         done += TRIAL
         slot_a, slot_b, a, b = propose(units, state, order, reach, rng)
         if slot_a < 0:
             continue
-        first, second = units.type_of[state.unit_at[slot_a]], units.type_of[state.unit_at[slot_b]]
+        first, second = type_of[unit_at[slot_a]], type_of[unit_at[slot_b]]
         if first == second:
             continue
         excess, lack, change, evaluated = exchange_change(units, cells, state, first, second, a, b)
         done += evaluated
+        if wanted > 0:
+            if change > 0.0:
+                losses[made] = change
+                made += 1
+            continue
+        change += missing * lack
         if strict and excess != 0:
             accepted = excess < 0
-        elif lack != 0:
+        elif strict and lack != 0:
             accepted = lack < 0
         else:
             accepted = change <= 0.0 or change < temperature * quantiles[random_bits(rng) >> np.uint64(54)]
@@ -270,26 +279,7 @@ def search(
     return done, made
 
 
-@jit
-def sample_losses(units: Units, cells: Cells, state: State, order: Order, reach: int, losses: Floats, rng: Ints) -> int:
-    """Fill `losses` with the cost increases of proposals, as many as are found in 20 times as many; return how many."""
-    found = 0
-    for _ in range(20 * len(losses)):
-        if found == len(losses):
-            break
-        slot_a, slot_b, a, b = propose(units, state, order, reach, rng)
-        if slot_a < 0:
-            continue
-        first, second = units.type_of[state.unit_at[slot_a]], units.type_of[state.unit_at[slot_b]]
-        if first != second:
-            change = exchange_change(units, cells, state, first, second, a, b)[2]
-            if change > 0.0:
-                losses[found] = change
-                found += 1
-    return found
-
-
-@jit
+@inner
 def _move_change(cells: Cells, state: State, column: int, a: int, b: int) -> tuple[int, float]:
     """Return what changes in one column alone when one unit that carries it goes from subset a to subset b."""
     row = cells.columns[column]
@@ -304,7 +294,7 @@ def _move_change(cells: Cells, state: State, column: int, a: int, b: int) -> tup
     return lack, row[WEIGHT] * (after - deviation(float(x_a), whole_a, odds) - deviation(float(x_b), whole_b, odds))
 
 
-@jit
+@lean
 def mend(
     units: Units,
     cells: Cells,
@@ -387,58 +377,27 @@ def mend(
     return done, made
 
 
-@jit
-def similarity_keys(indptr: Ints, indices: Ints, rank: Ints) -> Ints:
+def similarity_keys(rows: sp.csr_array, rank: Ints) -> Ints:
     """Pack the first labels of each row, by rank, into one integer: rows that sort side by side are alike.
 
     Only the columns below len(rank) are labels. Labels come in the order of their rank, as many as 63 bits hold.
     """
     n_labels = len(rank)
-    bits = 1
-    while (1 << bits) < n_labels + 1:
-        bits += 1
-    places = max(1, 63 // bits)
-    keys = np.zeros(len(indptr) - 1, dtype=np.int64)
-    first = np.empty(places, dtype=np.int64)
-    for row in range(len(indptr) - 1):
-        found = 0
-        for at in range(indptr[row], indptr[row + 1]):
-            if indices[at] >= n_labels:
-                break
-            value = rank[indices[at]]
-            if found == places and value >= first[places - 1]:
-                continue
-            place = found if found < places else places - 1
-            while place > 0 and first[place - 1] > value:
-                first[place] = first[place - 1]
-                place -= 1
-            first[place] = value
-            found = min(found + 1, places)
-        key = np.int64(0)
-        for place in range(places):
-            key = (key << bits) | (first[place] if place < found else n_labels)
-        keys[row] = key
+    labels = rows[:, :n_labels]
+    ranked = sp.csr_array((labels.data, rank.astype(np.int32)[labels.indices], labels.indptr), shape=labels.shape)
+    ranked.sort_indices()
+    lengths, bits = np.diff(ranked.indptr), n_labels.bit_length() or 1
+    keys = np.zeros(rows.shape[0], dtype=np.int64)
+    for place in range(min(63 // bits, int(lengths.max(initial=0)))):
+        keys <<= bits
+        there = np.flatnonzero(lengths > place)
+        value = np.full(len(keys), n_labels, dtype=np.int64)
+        value[there] = ranked.indices[ranked.indptr[there] + place]
+        keys |= value
     return keys
 
 
-@jit
-def carriers_of_labels(indptr: Ints, indices: Ints, type_of: Ints, n_labels: int) -> tuple[Ints, Ints]:
-    """List the units that carry each label: (start of each list, units)."""
-    starts = np.zeros(n_labels + 1, dtype=np.int64)
-    for fill in range(2):
-        if fill == 1:
-            for label in range(n_labels):
-                starts[label + 1] += starts[label]
-            units = np.empty(starts[n_labels], dtype=np.int32)
-            at_label = starts[:-1].copy()
-        for unit in range(len(type_of)):
-            for at in range(indptr[type_of[unit]], indptr[type_of[unit] + 1]):
-                label = indices[at]
-                if label >= n_labels:
-                    break
-                if fill == 0:
-                    starts[label + 1] += 1
-                else:
-                    units[at_label[label]] = unit
-                    at_label[label] += 1
-    return starts, units
+def carriers_of_labels(rows: sp.csr_array, type_of: Ints, n_labels: int) -> tuple[Ints, Ints]:
+    """List the units that carry each label, by the labels of each type: (start of each list, units)."""
+    by_label = sp.csc_array(sp.csr_array(rows[:, :n_labels])[type_of])
+    return by_label.indptr.astype(np.int64), by_label.indices.astype(np.int32)

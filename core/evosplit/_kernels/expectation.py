@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from evosplit._kernels._jit import Floats, Ints, jit
+from evosplit._kernels._jit import Floats, Ints, inner, lean
 
 __all__ = ["expected_deviation"]
 
 _NEGLIGIBLE = 1e-20  # parts of the likeliest count's probability below which a tail is cut off
 
 
-@jit
+@inner
 def _expected(free: Any, carriers: int, capacity: int, held: int, size: int, target: float) -> Any:
     """Expect |x/(size - x) - target| where x - held of the free carriers are among `capacity` of the free samples.
 
@@ -46,7 +46,7 @@ def _expected(free: Any, carriers: int, capacity: int, held: int, size: int, tar
     return total / mass
 
 
-@jit
+@lean
 def expected_deviation(totals: Ints, held: Ints, sizes: Ints, held_sizes: Ints, expected: Floats) -> None:
     """Expect, for each total, the mean over subsets of |x_j/(s_j - x_j) - total/(m - total)| in a random split.
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from evosplit._kernels._jit import Ints, jit
+from evosplit._kernels._jit import Ints, inner, lean
 
 
-@jit
+@inner
 def random_bits(state: Ints) -> Any:
     """Draw 64 random bits (xorshift64*) from a state that is advanced in place."""
     bits = state[0]
@@ -20,13 +20,13 @@ def random_bits(state: Ints) -> Any:
     return bits * np.uint64(2685821657736338717)
 
 
-@jit
+@inner
 def random_below(state: Ints, bound: int) -> Any:
     """Draw an integer in [0, bound), bound < 2**32."""
     return np.int64(((random_bits(state) >> np.uint64(32)) * np.uint64(bound)) >> np.uint64(32))
 
 
-@jit
+@lean
 def shuffle(values: Ints, state: Ints) -> None:
     """Put the values in random order, in place."""
     for i in range(len(values) - 1, 0, -1):

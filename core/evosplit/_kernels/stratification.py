@@ -8,35 +8,54 @@ to the front of its equals; so this and finding the rarest column cost a few ste
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from evosplit._kernels._jit import Floats, Ints, jit
-from evosplit._kernels.rng import random_below
+from evosplit._kernels._jit import Floats, Ints, inner, lean
+from evosplit._kernels.rng import random_below, shuffle
 
 TIE = 1e-9  # desires closer than this are equal; they are sums of multiples of the subsets' shares
 
 
-@jit
-def _greatest(values: Ints) -> Any:
-    """Return the greatest value, or 0; compiling this takes less time than `values.max()`."""
-    greatest = 0
-    for i in range(len(values)):
-        greatest = max(greatest, values[i])
-    return greatest
+class Columns(NamedTuple):
+    """What is stratified: the columns of each type (CSR), the types of each column, units that carry each column."""
+
+    indptr: Ints
+    indices: Ints
+    type_indptr: Ints
+    types: Ints
+    totals: Ints
 
 
-def build_queue(left: Ints) -> tuple[Ints, Ints, Ints]:
-    """Sort the columns by the number of their units: (queue, place, start)."""
+class Queue(NamedTuple):
+    """The columns, sorted by the number of units that are `left` of each (see above)."""
+
+    left: Ints
+    queue: Ints
+    place: Ints
+    start: Ints
+
+
+class Dealt(NamedTuple):
+    """What was dealt: units of each type in each subset, copies left of each type, columns and capacity of subsets."""
+
+    table: Ints
+    copies_left: Ints
+    counts: Ints
+    capacity: Ints
+
+
+def build_queue(left: Ints) -> Queue:
+    """Sort the columns by the number of their units."""
     queue = np.argsort(left, kind="stable")
     place = np.empty_like(queue)
     place[queue] = np.arange(len(queue))
     with_fewer = np.cumsum(np.bincount(left, minlength=int(left.max(initial=0)) + 2))
-    return queue, place, np.concatenate(([0], with_fewer))
+    return Queue(left, queue, place, np.concatenate(([0], with_fewer)))
 
 
-@jit
+@inner
 def take_one(column: int, left: Ints, queue: Ints, place: Ints, start: Ints) -> None:
     """Record that one unit less of a column is left."""
     front = start[left[column]]
@@ -47,7 +66,7 @@ def take_one(column: int, left: Ints, queue: Ints, place: Ints, start: Ints) -> 
     left[column] -= 1
 
 
-@jit
+@inner
 def choose_rarest(left: Ints, queue: Ints, start: Ints, state: Ints) -> int:
     """Draw one of the columns with the fewest units left; -1 if no unit is left."""
     first = start[1]
@@ -57,7 +76,7 @@ def choose_rarest(left: Ints, queue: Ints, start: Ints, state: Ints) -> int:
     return int(queue[first + random_below(state, equals)])
 
 
-@jit
+@inner
 def choose_subset(desire: Floats, tie_break: Floats, capacity: Ints, state: Ints) -> int:
     """Find the subset that desires most; ties: the greatest tie-break, then the most capacity, then chance."""
     chosen, equals = 0, 1
@@ -76,24 +95,16 @@ def choose_subset(desire: Floats, tie_break: Floats, capacity: Ints, state: Ints
     return chosen
 
 
-@jit
+@lean
 def place_rarest(
-    indptr: Ints,
-    indices: Ints,
-    column_indptr: Ints,
-    column_types: Ints,
-    totals: Ints,
+    columns: Columns,
+    waiting_columns: Queue,
+    dealt: Dealt,
     shares: Floats,
     by_the_rest: bool,
-    table: Ints,
-    copies_left: Ints,
-    counts: Ints,
-    capacity: Ints,
-    left: Ints,
-    queue: Ints,
-    place: Ints,
-    start: Ints,
     limit: int,
+    waiting: Ints,
+    desires: Floats,
     state: Ints,
 ) -> int:
     """Deal the units of the rarest column, then of the rarest that is left, until `limit` units are placed.
@@ -101,20 +112,24 @@ def place_rarest(
     A unit goes to the subset that still wants most of the column. `by_the_rest` breaks ties by what the
     subsets still want of all the unit's columns and deals equal units one after the other; otherwise the
     order is random and ties are broken by the capacity that is left. Returns how many units were placed: 0 when
-    no unit with a column is left.
+    no unit with a column is left. `waiting`, as long as the longest column, and `desires` (2 x k) are to work in.
     """
+    left, queue, place, start = waiting_columns
+    indptr, indices, type_indptr, types, totals = columns
+    table, copies_left, counts, capacity = dealt
     k = len(shares)
-    desire, rest = np.empty(k), np.zeros(k)
-    waiting = np.empty(_greatest(left), dtype=np.int64)
+    desire, rest = desires[0], desires[1]
+    for j in range(k):
+        rest[j] = 0.0
     placed = 0
     while placed < limit:
         rarest = choose_rarest(left, queue, start, state)
         if rarest < 0:
             break
         n_waiting = 0
-        for at in range(column_indptr[rarest], column_indptr[rarest + 1]):
-            for _ in range(copies_left[column_types[at]]):
-                waiting[n_waiting] = column_types[at]
+        for at in range(type_indptr[rarest], type_indptr[rarest + 1]):
+            for _ in range(copies_left[types[at]]):
+                waiting[n_waiting] = types[at]
                 n_waiting += 1
         if not by_the_rest:
             for i in range(n_waiting - 1, 0, -1):
@@ -122,12 +137,12 @@ def place_rarest(
                 waiting[i], waiting[other] = waiting[other], waiting[i]
         for i in range(n_waiting):
             kind = waiting[i]
+            most = 0.0
             for j in range(k):
                 desire[j] = shares[j] * totals[rarest] - counts[rarest, j]
+                if j == 0 or desire[j] > most:
+                    most = desire[j]
             if by_the_rest:
-                most = desire[0]
-                for j in range(1, k):
-                    most = max(most, desire[j])
                 for j in range(k):
                     rest[j] = 0.0
                     if desire[j] >= most - 2 * TIE:
@@ -144,26 +159,26 @@ def place_rarest(
     return placed
 
 
-@jit
-def fill_sizes(table: Ints, copies_left: Ints, capacity: Ints, state: Ints) -> None:
+def fill_sizes(dealt: Dealt, state: Ints) -> None:
     """Deal all units that are left, in random order, each to the subset with the most capacity."""
-    waiting = np.empty(copies_left.sum(), dtype=np.int64)
-    n_waiting = 0
-    for kind in range(len(copies_left)):
-        for _ in range(copies_left[kind]):
-            waiting[n_waiting] = kind
-            n_waiting += 1
-        copies_left[kind] = 0
-    nothing = np.zeros(len(capacity))
-    for i in range(n_waiting - 1, -1, -1):
-        other = random_below(state, i + 1)
-        chosen = choose_subset(nothing, nothing, capacity, state)
-        table[waiting[other], chosen] += 1
-        capacity[chosen] -= 1
-        waiting[other] = waiting[i]
+    waiting = np.repeat(np.arange(len(dealt.copies_left)), dealt.copies_left)
+    shuffle(waiting, state)
+    capacity, n = dealt.capacity, len(waiting)
+    # Dealing one by one lowers the greatest capacities to a common level, but for a remainder.
+    low, high = int(capacity.min(initial=0)) - n, int(capacity.max(initial=0))
+    while low < high:  # the lowest level that takes no more than there are
+        level = (low + high) // 2
+        low, high = (low, level) if np.maximum(capacity - level, 0).sum() <= n else (level + 1, high)
+    given = np.maximum(capacity - low, 0)
+    next_ones = np.flatnonzero(capacity - given == low)
+    shuffle(next_ones, state)
+    given[next_ones[: n - given.sum()]] += 1
+    np.add.at(dealt.table, (waiting, np.repeat(np.arange(len(capacity)), given)), 1)
+    dealt.copies_left[:] = 0
+    capacity -= given
 
 
-@jit
+@inner
 def unit_change(
     columns: Ints,
     gains: Ints,
@@ -192,36 +207,36 @@ def unit_change(
     return lack, change
 
 
-@jit
-def repair_sizes(
-    indptr: Ints,
-    indices: Ints,
-    data: Ints,
-    type_of_unit: Ints,
-    totals: Ints,
-    prices: Floats,
-    n_labels: int,
-    sizes: Ints,
-    movable: Ints,
-    assignment: Ints,
-    counts: Ints,
-    candidates: int,
-    state: Ints,
-) -> int:
+class Repair(NamedTuple):
+    """What a repair of the sizes works on.
+
+    The features of each type (CSR), the type of each unit, the total and the price of each column, the number of
+    columns that are labels, the units that may move; and what it changes: the subset of each unit, the features in each
+    subset (columns x k), by how many units each subset is too large.
+    """
+
+    indptr: Ints
+    indices: Ints
+    data: Ints
+    type_of_unit: Ints
+    totals: Ints
+    prices: Floats
+    n_labels: int
+    movable: Ints
+    assignment: Ints
+    counts: Ints
+    excess: Ints
+
+
+@lean
+def repair_sizes(work: Repair, shares: Floats, candidates: int, members: Ints, state: Ints) -> int:
     """Move units from subsets with too many to those with too few, each time the best of some candidates.
 
-    Only the units marked in `movable` move. The best leaves the fewest labels missing, and of those costs least (see
-    `unit_change`). Changes `assignment` and `counts`
-    (columns x k); returns the number of moves.
+    The best leaves the fewest labels missing, and of those costs least (see `unit_change`). `members`, as long as there
+    are units, is to work in. Returns the number of moves.
     """
-    k = len(sizes)
-    excess = np.empty(k, dtype=np.int64)
-    for j in range(k):
-        excess[j] = -sizes[j]
-    for unit in range(len(assignment)):
-        excess[assignment[unit]] += 1
-    shares = sizes / len(assignment)
-    members = np.empty(len(assignment), dtype=np.int64)
+    indptr, indices, data, type_of_unit, totals, prices, n_labels, movable, assignment, counts, excess = work
+    k = len(shares)
     moves = 0
     for source in range(k):
         if excess[source] <= 0:
@@ -264,7 +279,7 @@ def repair_sizes(
     return moves
 
 
-@jit
+@lean
 def deal_uneven(
     indptr: Ints,
     indices: Ints,
@@ -275,19 +290,21 @@ def deal_uneven(
     shares: Floats,
     counts: Ints,
     capacity: Ints,
-) -> Ints:
+    chosen: Ints,
+) -> None:
     """Deal units of different sizes in the given order, each to the subset that lacks most of what it carries.
 
     What a subset lacks of a column is measured relative to its share of it, so rare columns count most, and at the
     middle of the unit: otherwise small subsets would be ahead of large ones, full before the small units come. A subset
-    without capacity for the unit is passed over, unless there is none: then the unit goes where most capacity is.
+    without capacity for the unit is passed over, unless there is none: then the unit goes where most capacity is. The
+    subsets are written into `chosen`.
     """
-    k = len(shares)
-    chosen = np.empty(len(types), dtype=np.int32)
     for at in range(len(types)):
         kind, size = types[at], sizes[at]
-        best, most = -1, 0.0
-        for j in range(k):
+        best, most, widest = -1, 0.0, 0
+        for j in range(len(shares)):
+            if capacity[j] > capacity[widest]:
+                widest = j
             if capacity[j] < size:
                 continue
             desire = 0.0
@@ -298,9 +315,8 @@ def deal_uneven(
             if best < 0 or desire > most:
                 best, most = j, desire
         if best < 0:
-            best = int(np.argmax(capacity))
+            best = widest
         chosen[at] = best
         capacity[best] -= size
         for i in range(indptr[kind], indptr[kind + 1]):
             counts[indices[i], best] += data[i]
-    return chosen

@@ -89,27 +89,27 @@ class IterativeStratification:
         by_column = sp.csc_array(columns)
         totals = (by_column.T @ copies).astype(np.int64)
         counts = np.ascontiguousarray(by_column.T @ held).astype(np.int64)
-        table = np.zeros_like(held)
-        copies_left, capacity, left = copies - held.sum(axis=1), problem.capacities.copy(), totals - counts.sum(axis=1)
-        queue = kernels.build_queue(left)
-        share_of = _even_shares(problem.sizes)
+        queue = kernels.build_queue(totals - counts.sum(axis=1))
+        to_deal = kernels.Columns(columns.indptr, columns.indices, by_column.indptr, by_column.indices, totals)
+        dealt = kernels.Dealt(np.zeros_like(held), copies - held.sum(axis=1), counts, problem.capacities.copy())
+        shares = _even_shares(problem.sizes)
+        waiting, desires = np.empty(queue.left.max(initial=0), dtype=np.int64), np.empty((2, problem.k))
         placed, limit = 0, max(1, problem.n_units // REPORTS)
         message = "stratifying by label pairs" if self.order == 2 else "stratifying by labels"
         while run.report(placed / problem.n_units, message):
             more = kernels.place_rarest(
-                columns.indptr, columns.indices, by_column.indptr, by_column.indices, totals, share_of,
-                not self.as_published, table, copies_left, counts, capacity, left, *queue, limit, state,
-            )  # fmt: skip
+                to_deal, queue, dealt, shares, not self.as_published, limit, waiting, desires, state
+            )
             if more == 0:
                 break
             placed += more
-        kernels.fill_sizes(table, copies_left, capacity, state)
+        kernels.fill_sizes(dealt, state)
 
         shuffled = run.stream.permutation(np.flatnonzero(problem.locked == FREE))
         by_type = shuffled[np.argsort(type_of_unit[shuffled], kind="stable")]
         assignment = problem.locked.astype(np.int32)
-        subsets = np.tile(np.arange(problem.k, dtype=np.int32), len(table))
-        assignment[by_type] = np.repeat(subsets, table.ravel())
+        subsets = np.tile(np.arange(problem.k, dtype=np.int32), len(held))
+        assignment[by_type] = np.repeat(subsets, dealt.table.ravel())
         return assignment
 
 
@@ -152,7 +152,8 @@ def _repair(problem: SplitProblem, assignment: npt.NDArray[np.int32], state: Any
     """Make the sizes exact in place, at the least cost to the objectives of the problem."""
     from evosplit._kernels import stratification as kernels
 
-    if (np.bincount(assignment, minlength=problem.k) == problem.sizes).all():
+    excess = np.bincount(assignment, minlength=problem.k) - problem.sizes
+    if not excess.any():
         return
     features, totals = problem.features, problem.column_totals
     # What one misplaced unit costs: the slope of the odds at the column's share, relative to a random split.
@@ -165,11 +166,12 @@ def _repair(problem: SplitProblem, assignment: npt.NDArray[np.int32], state: Any
             slope = np.where(totals[inside] < whole, whole / (rest * rest), 0.0)
             prices[inside] += slope / (reference * block.width * problem.k)
     counts = problem.column_table(problem.type_table(assignment))
-    kernels.repair_sizes(
+    work = kernels.Repair(
         features.indptr, features.indices, features.data, problem.type_of_unit, totals, prices,
-        problem.counts.n_labels, problem.sizes, problem.locked == FREE, assignment, counts, _n_candidates(problem),
-        state,
+        problem.counts.n_labels, problem.locked == FREE, assignment, counts, excess,
     )  # fmt: skip
+    members = np.empty(problem.n_units, dtype=np.int64)
+    kernels.repair_sizes(work, problem.sizes / problem.n_units, _n_candidates(problem), members, state)
 
 
 def _n_candidates(problem: SplitProblem) -> int:

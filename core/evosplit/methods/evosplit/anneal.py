@@ -13,6 +13,8 @@ import numpy.typing as npt
 from evosplit.methods.evosplit.landscape import Candidate, Landscape
 from evosplit.rng import Stream
 
+Floats = npt.NDArray[np.float64]
+
 __all__ = ["Search", "exponential_quantiles"]
 
 STEPS = 19  # temperatures
@@ -23,7 +25,7 @@ REACH = 10  # how far apart in an order of similarity the partners of an exchang
 MENDING = 0.5  # part of the work that goes into mending labels
 EMPHASIS = 5.0  # how much more labels weigh while they are mended
 EMPHASIS_IN_HASTE = 60.0  # the same where the search had few trials for each unit, and so left more to mend
-SIZE_GROWTH = 9.0  # by how much the price of a wrong size grows while the temperature falls
+GROWTH = 9.0  # by how much the prices of a missing label and of a wrong size grow while the temperature falls
 IDLE = 3  # rounds of mending without an exchange, each with another order, after which there is nothing left to mend
 
 
@@ -61,7 +63,7 @@ class Search:
         from evosplit._kernels import exchange
 
         land, stream = self.landscape, Stream(self.seed)
-        rng = stream.state()
+        rng, quantiles, none = stream.state(), exponential_quantiles(), np.empty(0)
         state = land.state(self.parent)
         per_step = int((1.0 - MENDING) * self.work / (STEPS + FROZEN))
 
@@ -72,33 +74,33 @@ class Search:
             while exchange.mend(land.units, true, state, any_order(), REACH, *land.carriers, True, per_step, rng)[1]:
                 pass
 
-        true = land.cells(self.weights)
-        if land.problem.cover:
-            cover()
-        losses = np.empty(LOSSES)
-        found = exchange.sample_losses(
-            land.units, land.cells(self.weights, 1.0), state, any_order(), REACH, losses, rng
-        )
+        def search(cells: Any, work: int, temperature: float, strict: bool, missing: float, losses: Floats) -> Any:
+            return exchange.search(
+                land.units, cells, state, any_order(), REACH, work, temperature, quantiles, strict, missing, losses, rng
+            )
+
+        true, losses = land.cells(self.weights), np.empty(LOSSES)
+        enough = int(20 * LOSSES * (exchange.TRIAL + 2.0 * land.columns_per_unit))
+        found = search(land.cells(self.weights, 1.0), enough, 0.0, False, 0.0, losses)[1]
         unit = float(np.sort(losses[:found])[found // 2]) if found else 0.0
         temperature, going = self.hot * unit, True
         for step in range(STEPS):
             # Rare columns first: they have few places to be right, and the frequent ones settle around them.
             cells = land.cells(self.weights, 1.0 - step / STEPS)
+            price = unit * (1.0 + GROWTH * step / STEPS)
             if land.problem.uneven:
-                land.price_sizes(cells, unit * (1.0 + SIZE_GROWTH * step / STEPS))
-            exchange.search(
-                land.units, cells, state, any_order(), REACH, per_step, temperature, exponential_quantiles(), False, rng
-            )
+                land.price_sizes(cells, price)
+            search(cells, per_step, temperature, False, price, none)
             temperature *= COOLING
             going = go_on(per_step)
             if not going:
                 break
         if land.problem.uneven and state.excess.any():
             state = land.state(land.mend_sizes(Candidate(state.unit_at), stream))
+        if land.problem.cover:
+            cover()
         for _ in range(FROZEN if going else 0):
-            exchange.search(
-                land.units, true, state, any_order(), REACH, per_step, 0.0, exponential_quantiles(), True, rng
-            )
+            search(true, per_step, 0.0, True, 0.0, none)
             going = going and go_on(per_step)
         if land.problem.cover:
             cover()

@@ -30,7 +30,7 @@ MOVABLE_COPIES = 2  # how many equal units of each subset stay movable then
 ORDERS = 8  # orders of similarity, each for another importance of the labels
 EMPTY_SLOTS = 8  # empty slots in each subset, at least, where units are uneven
 TOTALS = 0.1  # weight of the total of labels, in parts of a label's: more would keep exchanges from being made
-EMPTY = 0.3  # the same for the samples without any label
+NEGLIGIBLE = 1e-3  # parts of a random split's deviation below which a start's is as good as none
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,7 +144,25 @@ class Landscape:
         names = [block.name for block in self.problem.blocks]
         by_name = dict(zip(self.problem.objectives, weights, strict=True))
         by_name.setdefault("instances", by_name.get("samples", 0.0))  # a companion that is no objective by itself
+        if "samples" in names and "instances" in names:
+            both = by_name["samples"] + by_name["instances"]
+            by_name["samples"] = both * self._share_of_samples
+            by_name["instances"] = both * (1.0 - self._share_of_samples)
         return [by_name[name] / names.count(name) for name in names]
+
+    @cached_property
+    def _share_of_samples(self) -> float:
+        """How much samples with a label weigh beside instances: the more, the less the starts leave to gain in them.
+
+        Where stratification has spread the samples nearly as well as can be, a small loss there is worth more than the
+        same gain in instances, which it does not look at.
+        """
+        samples, instances = (
+            max(min(self.score(start).blocks[at] for start in self.starts), NEGLIGIBLE)
+            for at, block in enumerate(self.problem.blocks)
+            if block.name in ("samples", "instances")
+        )
+        return instances / (samples + instances)
 
     @cached_property
     def _bases(self) -> Floats:
@@ -202,7 +220,7 @@ class Landscape:
                 inside += rare * rarer[block.start : block.stop]
             inside *= weight
         price = self._price_of_label(weights)
-        columns[self.problem.empty_column, exchange.WEIGHT] = EMPTY * price
+        columns[self.problem.empty_column, exchange.WEIGHT] = price  # samples without a label are spread like a label
         per_sample = float(self.column_totals[-1]) / float(self.problem.sizes.sum())
         columns[-1, exchange.WEIGHT] = 0.5 * TOTALS * price * per_sample  # a label more or less costs as much as of one
         return exchange.Cells(columns, self._spans)
@@ -227,8 +245,8 @@ class Landscape:
         unit_at = candidate.unit_at.copy()
         slot_of = np.empty_like(unit_at)
         slot_of[unit_at] = np.arange(len(unit_at), dtype=np.int32)
-        table, rows = self.type_table(candidate), self.features
-        counts = _kernels.sum_features(rows.indptr, rows.indices, rows.data, table, rows.shape[1])
+        table = self.type_table(candidate)
+        counts = _kernels.sum_features(self.features, table)
         totals = self._bases.copy()
         for at in self.counted:
             block = self.problem.blocks[at]
@@ -263,7 +281,7 @@ class Landscape:
             share = problem.sizes / problem.sizes.sum()
             ends = [problem.empty_column, len(counts) - 1]
             off = np.abs(counts[ends] - self.column_totals[ends, None] * share) / np.maximum(problem.sizes, 1)
-            off *= [[EMPTY], [TOTALS]]
+            off *= [[1.0], [TOTALS]]
             lack = np.maximum(problem.needs[:, None] - counts[: problem.counts.n_labels], 0)
             self._scores[candidate] = Score(
                 excess=int(np.abs(excess).sum()),
@@ -331,6 +349,12 @@ class Landscape:
         return Candidate(np.argsort(mended, kind="stable").astype(np.int32))
 
     @cached_property
+    def _labels(self) -> sp.csr_array:
+        """The labels of each type; the last one is the empty unit."""
+        n_labels = self.problem.counts.n_labels
+        return sp.vstack([self.features[:, :n_labels], sp.csr_array((1, n_labels), dtype=np.int32)], format="csr")
+
+    @cached_property
     def carriers(self) -> tuple[Ints, Ints, int]:
         """The units that carry each label: (start of each list, units, number of columns that are about labels)."""
         from evosplit._kernels import exchange
@@ -338,7 +362,7 @@ class Landscape:
         problem, n_labels = self.problem, self.problem.counts.n_labels
         # The first columns count samples with a label even where that is no objective: `cover` needs them.
         about_labels = [block.stop for block in problem.blocks if block.name in ("samples", "instances")]
-        starts, units = exchange.carriers_of_labels(self.units.indptr, self.units.indices, self.type_of, n_labels)
+        starts, units = exchange.carriers_of_labels(self._labels, self.type_of, n_labels)
         return starts, units, max(about_labels, default=n_labels)
 
     @cached_property
@@ -357,7 +381,7 @@ class Landscape:
             rng.shuffle(neighbours, state)
             importance = np.empty_like(labels)
             importance[labels] = np.arange(len(labels))
-            keys = exchange.similarity_keys(self.units.indptr, self.units.indices, importance)
+            keys = exchange.similarity_keys(self._labels, importance)
             neighbours = neighbours[np.argsort(keys[neighbours], kind="stable")]
             if self.problem.uneven and turn % 2 == 0:
                 neighbours = neighbours[np.argsort(self.units.sizes[neighbours], kind="stable")]

@@ -53,7 +53,7 @@ def _systematic_sample(problem: SplitProblem, stream: Stream) -> Ints:
     n_labels = problem.counts.n_labels
     rank = np.empty(n_labels, dtype=np.int64)
     rank[np.argsort(-problem.column_totals[:n_labels], kind="stable")] = np.arange(n_labels)
-    keys = exchange.similarity_keys(problem.features.indptr.astype(np.int64), problem.features.indices, rank)
+    keys = exchange.similarity_keys(problem.features, rank)
     place_of_type = np.empty(problem.n_types, dtype=np.int32)
     place_of_type[np.argsort(keys, kind="stable")] = np.arange(problem.n_types)
     free = np.flatnonzero(problem.locked == FREE)
@@ -77,9 +77,11 @@ def _deal_uneven(problem: SplitProblem, stream: Stream) -> Ints:
     rng.shuffle(queue, stream.state())
     queue = queue[np.argsort(-problem.unit_sizes[queue], kind="stable")]
     assignment = problem.locked.copy()
-    assignment[queue] = kernels.deal_uneven(
+    chosen = np.empty(len(queue), dtype=np.int64)
+    kernels.deal_uneven(
         problem.features.indptr, problem.features.indices, problem.features.data, problem.type_of_unit[queue],
         problem.unit_sizes[queue], problem.column_totals, problem.sizes / problem.sizes.sum(),
-        problem.column_table(problem.locked_table), problem.capacities.copy(),
+        problem.column_table(problem.locked_table), problem.capacities.copy(), chosen,
     )  # fmt: skip
+    assignment[queue] = chosen
     return fit_sizes(problem.unit_sizes, assignment, problem.locked == FREE, problem.sizes, stream)
