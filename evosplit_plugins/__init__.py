@@ -10,8 +10,16 @@ if TYPE_CHECKING:
     from evosplit_plugins.fiftyone_plugin import evosplit_fiftyone
     from evosplit_plugins.hf import evosplit_hf
     from evosplit_plugins.sklearn_cv import EvoSplitKFold, EvoSplitShuffleSplit
+    from evosplit_plugins.yolo import evosplit_yolo
 
-__all__ = ["EvoSplitKFold", "EvoSplitShuffleSplit", "evosplit_coco", "evosplit_fiftyone", "evosplit_hf"]
+__all__ = [
+    "EvoSplitKFold",
+    "EvoSplitShuffleSplit",
+    "evosplit_coco",
+    "evosplit_fiftyone",
+    "evosplit_hf",
+    "evosplit_yolo",
+]
 
 _HOME = {
     "EvoSplitKFold": "evosplit_plugins.sklearn_cv",
@@ -19,6 +27,7 @@ _HOME = {
     "evosplit_coco": "evosplit_plugins.coco",
     "evosplit_fiftyone": "evosplit_plugins.fiftyone_plugin",
     "evosplit_hf": "evosplit_plugins.hf",
+    "evosplit_yolo": "evosplit_plugins.yolo",
 }
 
 

@@ -33,6 +33,7 @@ __all__ = [
     "Outcome",
     "WriteOptions",
     "apply_with",
+    "check_divided",
     "check_locked_names",
     "recorded_reading",
     "replay",
@@ -165,8 +166,7 @@ class Adapter(ABC):
         A sample that is in two subsets is two rows.
         """
         source = self.read(paths, options, on_progress=on_progress)
-        if source.subsets is None or len(source.subsets.names) < 2:
-            raise EvoSplitError(f"an audit compares subsets, but {source.called} is not divided into several")
+        check_divided(source)
         return source
 
     def plan(
@@ -218,6 +218,12 @@ class Adapter(ABC):
         on_progress
             Called with the fraction done and a message.
         """
+
+
+def check_divided(source: Source) -> None:
+    """Refuse to judge data that has no subsets."""
+    if source.subsets is None or len(source.subsets.names) < 2:
+        raise EvoSplitError(f"an audit compares subsets, but {source.called} is not divided into several")
 
 
 def split_with(

@@ -6,14 +6,40 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from evosplit import Split
+from evosplit import EvoSplitError, Split
 from evosplit.wording import Nouns
 from evosplit_plugins.adapter import WriteOptions
 from evosplit_plugins.staging import Plan, Staging
 
-__all__ = ["MANIFEST", "Output"]
+__all__ = ["MANIFEST", "Output", "check_subset_names"]
 
 MANIFEST = PurePosixPath("split.json")
+_FORBIDDEN = '/\\:*?"<>|'
+_LONGEST = 100  # bytes of a name, so that there is space for a suffix
+
+
+def check_subset_names(names: Sequence[str], *, forbidden: str = "") -> None:
+    """Refuse names of subsets that cannot be part of a file name everywhere, or that some file systems take for one.
+
+    `forbidden` are characters that the host cannot have there either.
+
+    Examples
+    --------
+    >>> check_subset_names(["train", "val"])
+    >>> check_subset_names(["Train", "train"])
+    Traceback (most recent call last):
+    evosplit.errors.EvoSplitError: the subset names 'Train' and 'train' would be one file; give one another name
+    """
+    seen: dict[str, str] = {}
+    for name in names:
+        usual = isinstance(name, str) and 0 < len(name.encode("utf-8", "replace")) <= _LONGEST and name.isprintable()
+        if not usual or name.startswith(".") or name != name.strip() or set(name) & {*_FORBIDDEN, *forbidden}:
+            raise EvoSplitError(f"the subset name {name!r} cannot be part of a file name; use letters, digits, - and _")
+        other = seen.setdefault(name.casefold(), name)
+        if other != name:
+            raise EvoSplitError(
+                f"the subset names {other!r} and {name!r} would be one file; give one another name"
+            )
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ __all__ = ["GROUP", "adapter_names", "all_adapters", "detect", "get_adapter"]
 GROUP = "evosplit.adapters"
 _OWN = {
     "coco": "evosplit_plugins.coco.adapter:CocoAdapter",
+    "yolo": "evosplit_plugins.yolo.adapter:YoloAdapter",
     "hf": "evosplit_plugins.hf.adapter:HuggingFaceAdapter",
     "fiftyone": "evosplit_plugins.fiftyone_plugin.adapter:FiftyOneAdapter",
     "csv": "evosplit_plugins.audit.csv_files:CsvAdapter",

@@ -222,6 +222,45 @@ class FiftyOne(Host):
         return {Path(path).name: tag for path, tags in tagged for tag in tags if tag in names}
 
 
+class Yolo(Host):
+    """Images with label files, a list that names them, and a yaml file."""
+
+    name = "yolo"
+
+    def __init__(self, folder):
+        pytest.importorskip("yaml")
+        super().__init__(folder)
+
+    def _images(self, data, root, labels):
+        """Write images and labels, each label as a box of its own."""
+        for name in ("images", "labels"):
+            (root / name).mkdir(parents=True, exist_ok=True)
+        for sample in data:
+            (root / "images" / sample.name).write_bytes(sample.name.encode())
+            lines = [f"{labels.index(label)} 0.5 0.5 0.1 0.{k + 1}\n" for k, label in enumerate(sample.labels)]
+            (root / "labels" / sample.name).with_suffix(".txt").write_text("".join(lines), encoding="utf-8")
+
+    def write_subsets(self, parts, name="divided"):
+        root = self.folder / name
+        labels = sorted({label for data in parts.values() for sample in data for label in sample.labels})
+        described = [f"names: {json.dumps(labels or ['none'])}\n"]
+        root.mkdir()
+        for subset, data in parts.items():
+            self._images(data, root, labels)
+            lines = [f"./images/{sample.name}\n" for sample in data]
+            (root / f"{subset}.txt").write_text("".join(lines), encoding="utf-8")
+            described.append(f"{subset}: {subset}.txt\n")
+        (root / "data.yaml").write_text("".join(described), encoding="utf-8")
+        return [str(root / "data.yaml")]
+
+    def write(self, data, name="data"):
+        return self.write_subsets({"train": data}, name)
+
+    def subsets(self, output, names):
+        lines = {name: (output / f"{name}.txt").read_text(encoding="utf-8").splitlines() for name in names}
+        return {Path(line).name: name for name in names for line in lines[name]}
+
+
 class OwnFormat(Host):
     """The made-up format of the example."""
 
@@ -249,7 +288,7 @@ class OwnFormat(Host):
         return TagsAdapter()
 
 
-HOSTS = ("coco", "hf", "fiftyone", "tags")
+HOSTS = ("coco", "yolo", "hf", "fiftyone", "tags")
 
 
 def make_host(name, folder, request):
@@ -257,7 +296,7 @@ def make_host(name, folder, request):
     folder.mkdir(parents=True, exist_ok=True)
     if name == "fiftyone":
         return FiftyOne(folder, request.getfixturevalue("fiftyone"), request.getfixturevalue("new_dataset"))
-    return {"coco": Coco, "hf": HuggingFace, "tags": OwnFormat}[name](folder)
+    return {"coco": Coco, "yolo": Yolo, "hf": HuggingFace, "tags": OwnFormat}[name](folder)
 
 
 def label_counts(data):

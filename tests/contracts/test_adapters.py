@@ -30,7 +30,13 @@ def host(request, tmp_path):
 
 @pytest.fixture(params=[name for name in HOSTS if name != "tags"])
 def own_host(request, tmp_path):
-    """Give the hosts of EvoSplit's own adapters, which know more of a sample than the example does."""
+    """Give the hosts of EvoSplit's own adapters."""
+    return make_host(request.param, tmp_path / "host", request)
+
+
+@pytest.fixture(params=[name for name in HOSTS if name not in ("tags", "yolo")])
+def field_host(request, tmp_path):
+    """Give the hosts whose samples have fields of any name."""
     return make_host(request.param, tmp_path / "host", request)
 
 
@@ -132,9 +138,9 @@ class TestSplitting:
         assert outcome.split.sizes == (10, 10, 10, 10)
         assert host.subsets(tmp_path / "out", outcome.split.names) == by_file(outcome.split)
 
-    def test_groups(self, own_host, tmp_path):
+    def test_groups(self, field_host, tmp_path):
         """Samples of one clip stay together; those without a clip are on their own, and a note says how many."""
-        outcome = split(own_host, Request(ratios=RATIOS, group_by="clip"), tmp_path / "out")
+        outcome = split(field_host, Request(ratios=RATIOS, group_by="clip"), tmp_path / "out")
         placed = by_file(outcome.split)
         clips = {}
         for sample in samples():
@@ -144,7 +150,7 @@ class TestSplitting:
         expected = reference(groups=[sample.clip for sample in samples()])[1]
         assert placed == expected
         alone = sum(sample.clip is None for sample in samples())
-        said = f"{alone} {own_host.adapter().samples} have no 'clip'"
+        said = f"{alone} {field_host.adapter().samples} have no 'clip'"
         assert any(note.startswith(said) for note in outcome.split.notes)
         assert outcome.split.settings["group_by"] == ["clip"]
 
@@ -157,26 +163,26 @@ class TestSplitting:
             by_digit.setdefault(name[-5], set()).add(subset)
         assert all(len(subsets) == 1 for subsets in by_digit.values())
 
-    def test_strata(self, own_host, tmp_path):
+    def test_strata(self, field_host, tmp_path):
         """A field is balanced like the engine's own strata."""
-        outcome = split(own_host, Request(ratios=RATIOS, stratify_by=["weather"]), tmp_path / "out")
+        outcome = split(field_host, Request(ratios=RATIOS, stratify_by=["weather"]), tmp_path / "out")
         strata = {"weather": [sample.weather for sample in samples()]}
         assert by_file(outcome.split) == reference(strata=strata)[1]
 
-    def test_copies_stay_together(self, own_host, tmp_path):
+    def test_copies_stay_together(self, field_host, tmp_path):
         """Two samples of one picture never part, unless that is asked for; a note says how many there are."""
         data = samples()
         data += [replace(sample, name=f"./{sample.name}") for sample in data[:6]]
-        if own_host.name == "fiftyone":
+        if field_host.name == "fiftyone":
             data = [replace(sample, name=sample.name.removeprefix("./")) for sample in data]
-        source = read(own_host, data)
-        made = run(source, Request(ratios=RATIOS), adapter=own_host.adapter())
+        source = read(field_host, data)
+        made = run(source, Request(ratios=RATIOS), adapter=field_host.adapter())
         subset_of = {}
         for name, j in zip(made.file_names, made.assignment.tolist(), strict=True):
             subset_of.setdefault(os.path.basename(name), set()).add(j)  # noqa: PTH119
         assert all(len(subsets) == 1 for subsets in subset_of.values())
         assert any("12 " in note and "copies of 6 pictures" in note for note in made.notes)
-        loose = run(source, Request(ratios=RATIOS, group_copies=False, method="random"), adapter=own_host.adapter())
+        loose = run(source, Request(ratios=RATIOS, group_copies=False, method="random"), adapter=field_host.adapter())
         assert not any("copies of" in note for note in loose.notes)
 
 
@@ -398,13 +404,13 @@ class TestAudit:
         judged = audit(adapter.read_subsets(paths, adapter.reading(**own_host.reading)), compare=False)
         assert [leak.n_shared for leak in judged.leaks] == [2]
 
-    def test_groups(self, own_host):
+    def test_groups(self, field_host):
         """A group that lies in two subsets leaks."""
         data = samples()
-        adapter = own_host.adapter()
-        paths = own_host.write_subsets({"train": data[:28], "test": data[28:]})
+        adapter = field_host.adapter()
+        paths = field_host.write_subsets({"train": data[:28], "test": data[28:]})
         judged = audit(
-            adapter.read_subsets(paths, adapter.reading(**own_host.reading)), group_by="clip", compare=False
+            adapter.read_subsets(paths, adapter.reading(**field_host.reading)), group_by="clip", compare=False
         )
         assert [(leak.kind, leak.examples) for leak in judged.leaks] == [("group", ("clip 9",))]
 

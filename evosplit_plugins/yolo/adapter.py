@@ -1,0 +1,139 @@
+"""The YOLO adapter: its options, and the way from a data set to a source and back."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+from evosplit import EvoSplitError, Split
+from evosplit.ratios import Subsets
+from evosplit.wording import Nouns
+from evosplit_plugins.adapter import Adapter, Location, Outcome, WriteOptions, check_divided
+from evosplit_plugins.options import option
+from evosplit_plugins.progress import OnProgress
+from evosplit_plugins.source import Source
+from evosplit_plugins.yolo.description import looks_like_yolo
+from evosplit_plugins.yolo.fields import YoloSource
+from evosplit_plugins.yolo.reading import read_yolo
+from evosplit_plugins.yolo.writing import IMAGE_MODES, LAYOUTS, YoloOutput
+
+__all__ = ["YoloAdapter", "YoloReading", "YoloWriting"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class YoloReading:
+    """How to read a YOLO data set.
+
+    Attributes
+    ----------
+    root
+        The folder of the data set, where the yaml file names one that is not there.
+    names
+        A file with the names of the classes, one in each line; or a yaml file that has them.
+    drop_bad
+        Leave out images whose label files Ultralytics would reject, instead of refusing them.
+    having_annotations
+        Leave out images without labels.
+    """
+
+    root: str | os.PathLike[str] | None = option(
+        None, "the folder of the data set, where the yaml file names another", kind="path", metavar="DIR"
+    )
+    names: str | os.PathLike[str] | None = option(
+        None, "a file with the names of the classes, one in each line", kind="path", metavar="FILE"
+    )
+    drop_bad: bool = option(False, "leave out images whose label files Ultralytics rejects", kind="switch")
+    having_annotations: bool = option(False, "leave out images without labels", kind="switch")
+
+
+@dataclass(frozen=True, kw_only=True)
+class YoloWriting(WriteOptions):
+    """How to write a YOLO data set.
+
+    Attributes
+    ----------
+    layout
+        "lists" (train.txt, ... and data.yaml; the images stay where they are), "tree" (images/train and labels/train)
+        or "roboflow" (train/images and train/labels, with val called valid). None is "lists", and "tree" for folders
+        of classes.
+    images
+        How images and labels come into a tree: "symlink", which None means, "hardlink" or "copy".
+    """
+
+    layout: str | None = option(
+        None,
+        "lists: train.txt and data.yaml, the images stay where they are (default); tree: images/train and "
+        "labels/train; roboflow: train/images and train/labels",
+        kind="text",
+        choices=LAYOUTS,
+    )
+    images: str | None = option(
+        None,
+        "how images and labels come into a tree (default symlink)",
+        kind="text",
+        choices=IMAGE_MODES,
+    )
+
+
+class YoloAdapter(Adapter):
+    """YOLO data sets: data.yaml, Roboflow, CVAT, Darknet, folders of classes, NDJSON."""
+
+    name = "yolo"
+    summary = "YOLO data sets"
+    location = Location(
+        "DATA",
+        "a data.yaml or the folder of a data set; an obj.data, an .ndjson file, or lists of images (.txt)",
+        several=True,
+    )
+    reading = YoloReading
+    writing = YoloWriting
+    sample = "image"
+    samples = "images"
+    label = "class"
+    labels = "classes"
+    default_names: ClassVar[Mapping[int, tuple[str, ...]]] = {2: ("train", "val"), 3: ("train", "val", "test")}
+
+    def detect(self, paths: Sequence[str]) -> bool:
+        """Recognise a yaml file, an obj.data, an .ndjson file, and folders by what lies in them."""
+        return looks_like_yolo(paths)
+
+    def read(
+        self, paths: Sequence[str], options: Any, *, need_labels: bool = True, on_progress: OnProgress | None = None
+    ) -> YoloSource:
+        """Find the images and count the classes in their label files; no image is opened."""
+        return read_yolo(paths, options, need_labels=need_labels, on_progress=on_progress)
+
+    def read_subsets(self, paths: Sequence[str], options: Any, *, on_progress: OnProgress | None = None) -> YoloSource:
+        """Read the subsets that the yaml file, the folders or the lists tell apart."""
+        source = read_yolo(paths, options, divided=True, on_progress=on_progress)
+        check_divided(source)
+        return source
+
+    def plan(
+        self, source: Source, subsets: Subsets, output: Path | None, options: Any, *, inputs: Sequence[Path] = ()
+    ) -> YoloOutput:
+        """Refuse layouts that cannot be, names that Ultralytics cannot read, and outputs in the place of others."""
+        if output is None:
+            raise EvoSplitError("output=None names no directory to write into; give one, for example 'out'")
+        if not isinstance(source, YoloSource):
+            raise TypeError(f"a YoloSource is needed, not {type(source).__name__}")
+        return YoloOutput(source, subsets, output, options, inputs)
+
+    def write(
+        self,
+        source: Source,
+        split: Split,
+        output: Path | None,
+        options: Any,
+        *,
+        plan: Any = None,
+        on_progress: OnProgress | None = None,
+    ) -> Outcome:
+        """Write lists or a tree, and the yaml files."""
+        if plan is None:
+            plan = self.plan(source, Subsets(split.names, split.sizes, split.is_kfold), output, options)
+        made: YoloOutput = plan
+        return made.write(split, Nouns(self.sample, self.samples, self.label, self.labels), on_progress)

@@ -1,0 +1,91 @@
+"""A yaml file with other subsets, and all else as it was: keys that nobody knows, comments, order and quotes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+__all__ = ["edited", "written"]
+
+_PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./-]*")
+_WORDS = frozenset(("null", "true", "false", "yes", "no", "on", "off", "y", "n"))
+
+
+def edited(text: str, content: Mapping[str, Any], new: Mapping[str, Any], dropped: Sequence[str]) -> str:
+    r"""Put new values in the place of some keys; a comment on a line that goes describes it, and goes with it.
+
+    Parameters
+    ----------
+    text, content
+        The file, and what stands in it; without a text it is written anew.
+    new
+        The keys to set. They stand together, where the first of them or of `dropped` was.
+    dropped
+        The keys to take away.
+
+    Examples
+    --------
+    >>> text = "# mine\ntrain: a  # old\nval: b\nnc: 2  # two\n"
+    >>> print(edited(text, {"train": "a", "val": "b", "nc": 2}, {"train": "train.txt"}, ["val"]), end="")
+    # mine
+    train: train.txt
+    nc: 2  # two
+    """
+    import yaml
+
+    expected = {**{key: value for key, value in content.items() if key not in dropped}, **new}
+    end = "\r\n" if "\r\n" in text else "\n"
+    made = _edited(yaml, text, new, {*dropped, *new}, end) if text else None
+    if made is not None:
+        try:
+            if yaml.safe_load(made) == expected:
+                return made
+        except yaml.YAMLError:
+            pass
+    # Written in braces, or with an anchor on a line that goes: the values stay, their form does not.
+    return str(yaml.safe_dump(expected, sort_keys=False, allow_unicode=True, default_flow_style=None))
+
+
+def written(value: Any) -> str:
+    """Write a text, or a list of texts, as a value.
+
+    Examples
+    --------
+    >>> written("images/train"), written(["a.txt", "no", "x: y"])
+    ('images/train', '[a.txt, "no", "x: y"]')
+    """
+    if isinstance(value, str):
+        plain = _PLAIN.fullmatch(value) and value.lower() not in _WORDS and not value.replace(".", "").isdigit()
+        return value if plain else '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    return f"[{', '.join(map(written, value))}]"
+
+
+def _edited(yaml: Any, text: str, new: Mapping[str, Any], gone: set[str], end: str) -> str | None:
+    root = yaml.compose(text, Loader=yaml.SafeLoader)
+    if not isinstance(root, yaml.MappingNode) or root.flow_style:
+        return None
+    lines = text.splitlines(keepends=True)
+    if lines and not lines[-1].endswith(("\n", "\r")):
+        lines[-1] += end
+    block = [f"{key}: {written(value)}{end}" for key, value in new.items()]
+    cuts = [(key.start_mark.line, _last_line(yaml, value, lines)) for key, value in root.value if key.value in gone]
+    kept: list[str] = []
+    at = cuts[0][0] if cuts else len(lines)
+    for number, line in enumerate(lines):
+        if number == at:
+            kept += block
+        if not any(first <= number <= last for first, last in cuts):
+            kept.append(line)
+    return "".join(kept if cuts else [*kept, *block])
+
+
+def _last_line(yaml: Any, node: Any, lines: Sequence[str]) -> int:
+    """Return the last line of a value, without the comments and empty lines after it."""
+    if not isinstance(node, yaml.ScalarNode) and not node.flow_style and node.value:
+        last = node.value[-1]
+        return _last_line(yaml, last[1] if isinstance(last, tuple) else last, lines)
+    line = node.end_mark.line - (node.end_mark.column == 0)
+    while line > node.start_mark.line and not lines[line].strip():
+        line -= 1
+    return int(max(node.start_mark.line, line))
