@@ -118,10 +118,7 @@ def _resolved(argv: Sequence[str]) -> list[str]:
             return [rest[position + 1], verb, *rest[:position], *rest[position + 2 :]]
         if name is not None:
             return [name, verb, *rest[:position], *rest[position + 1 :]]
-    sketch = _Parser(prog=f"evosplit {verb}", add_help=False)
-    _add_detecting(sketch, verb)
-    found, unknown = sketch.parse_known_args([word for word in rest if word != "--"])
-    # Values of flags that only one adapter knows are among them; files are there, those mostly are not.
+    found, unknown = _sketch(verb).parse_known_args([word for word in rest if word != "--"])
     words = [*found.paths, *(word for word in unknown if not word.startswith("-"))]
     paths = [word for word in words if Path(word).exists()] or words[:1]
     if not paths:
@@ -132,6 +129,19 @@ def _resolved(argv: Sequence[str]) -> list[str]:
             f"{verb} {paths[0]} ..., for a data set of the Hugging Face hub: evosplit hf {verb} {paths[0]} ..."
         )
     return [detect([path for path in paths if Path(path).exists()] or paths), verb, *rest]
+
+
+def _sketch(verb: str) -> argparse.ArgumentParser:
+    """Build a parser that tells paths from the values of flags, whichever adapter they belong to."""
+    parser = _Parser(prog=f"evosplit {verb}", add_help=False, conflict_handler="resolve")
+    _add_detecting(parser, verb)
+    if verb == "audit":
+        add_request_flags(parser, Adapter)
+        add_options(parser, options_of(WriteOptions))
+        parser.add_argument("--fail-over")
+    for adapter in all_adapters().values():
+        add_options(parser, [*options_of(adapter.reading), *options_of(adapter.writing)], adapter)
+    return parser
 
 
 def run(argv: Sequence[str] | None = None) -> int:
