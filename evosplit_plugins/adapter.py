@@ -416,7 +416,7 @@ def _groups(
     if request.group_regex is not None:
         links.append(Links(regex_values(request.group_regex, source.files)))
     links += source.links(on_progress)
-    notes = []
+    notes = [note for each in links for note in each.notes]
     if request.groups or request.group_regex is not None:
         without = [all(_is_alone(each.values[row]) for each in links) for row in range(len(source))]
         if any(without):

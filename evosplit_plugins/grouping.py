@@ -36,11 +36,14 @@ class Links:
         What stands before a value where it names a group.
     names_groups
         Whether groups are called after these values; if not, only where no other links name them.
+    notes
+        Sentences about what the reader should know.
     """
 
     values: Sequence[Any]
     prefix: str = ""
     names_groups: bool = True
+    notes: tuple[str, ...] = ()
 
 
 def joined(links: Sequence[Links]) -> list[Any] | None:

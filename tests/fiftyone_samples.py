@@ -70,6 +70,16 @@ def grouped(fo, new_dataset, n):
     return dataset
 
 
+def check_whole(split, groups):
+    """Check that samples of one group are in one subset; `groups` gives one value per sample, None for no group."""
+    places = {}
+    for subset, group in zip(split.assignment.tolist(), groups, strict=True):
+        if group is not None:
+            places.setdefault(group, set()).add(subset)
+    assert places
+    assert all(len(place) == 1 for place in places.values())
+
+
 def split_with_front(dataset, n_points=4, ratios=(0.5, 0.5), label_field=None, **constraints):
     """Write a split whose front has several points, whatever the search would find; gives the split."""
     from dataclasses import replace

@@ -261,7 +261,8 @@ def _groups(
     links = [Links(known.groups[name], f"{name}=" if len(fields) > 1 else "") for name in fields]
     if regex is not None:
         links.append(Links(regex_values(regex, source.files)))
-    return joined([*links, *source.links(on_progress)]), known.notes
+    links += source.links(on_progress)
+    return joined(links), (*known.notes, *(note for each in links for note in each.notes))
 
 
 def _grade(row: MeasureRow) -> str:

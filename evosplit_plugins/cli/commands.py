@@ -70,7 +70,7 @@ def _add_apply(verbs: Commands[argparse.ArgumentParser], adapter: Adapter) -> No
         description=f"Divide {adapter.summary} as a split.json says, whichever adapter wrote it: {adapter.samples} are "
         "found by id, else by file name or path.",
     )
-    parser.add_argument("manifest", type=Path, metavar="SPLIT", help="the split.json of an earlier split")
+    parser.add_argument("saved", type=Path, metavar="SPLIT", help="the split.json of an earlier split")
     _add_location(parser, adapter)
     add_options(parser.add_argument_group("reading"), options_of(adapter.reading), adapter)
     _add_writing(parser, adapter)
@@ -162,7 +162,7 @@ def _apply(args: argparse.Namespace) -> int:
         outcome = apply_with(
             adapter,
             args.paths,
-            args.manifest,
+            args.saved,
             output=getattr(args, "output", None),
             reading=values_from(args, options_of(adapter.reading)),
             writing=_options(args, adapter.writing),

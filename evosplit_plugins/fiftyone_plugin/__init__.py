@@ -1,36 +1,45 @@
-"""The FiftyOne door: labels of a dataset or view in, sample tags (or a field) out.
+"""The FiftyOne adapter: labels of a dataset or view in, sample tags (or a field) out.
 
-`labels` finds and counts the labels; `fields` reads plain fields, for `groups` (with near `duplicates`) and `strata`;
-`tags` writes a split and takes it back, `runs` keeps the record of each split on the dataset, `door` holds the verbs.
-The App side is `entry` (what FiftyOne loads), `operators` with their `form` and `request`, and `panel` with its
-`figures`.
+`reading` finds and counts the labels, `fields` reads groups and strata, `duplicates` finds near duplicates; `writing`
+writes a split and takes it back, `runs` keeps the record of each split on the dataset. `source` and `adapter` put them
+together, `api` holds the public functions. What the App shows and does is in `app`.
 """
 
 from __future__ import annotations
 
-from evosplit import MissingExtraError
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-try:
-    import fiftyone  # noqa: F401  (the submodules need it; without it, say how to get it)
-except ImportError as error:
-    raise MissingExtraError("FiftyOne is not installed", "fiftyone") from error
-
-from evosplit_plugins.fiftyone_plugin.door import (
-    apply_manifest,
-    apply_split,
-    audit_split,
-    evosplit_fiftyone,
-    read_counts,
-    save_manifest,
-    undo_split,
-)
+if TYPE_CHECKING:
+    from evosplit_plugins.fiftyone_plugin.adapter import FiftyOneAdapter, FiftyOneReading, FiftyOneWriting
+    from evosplit_plugins.fiftyone_plugin.api import (
+        apply_split,
+        audit,
+        evosplit_fiftyone,
+        read_counts,
+        save_manifest,
+        undo_split,
+    )
 
 __all__ = [
-    "apply_manifest",
+    "FiftyOneAdapter",
+    "FiftyOneReading",
+    "FiftyOneWriting",
     "apply_split",
-    "audit_split",
+    "audit",
     "evosplit_fiftyone",
     "read_counts",
     "save_manifest",
     "undo_split",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module = "adapter" if name.startswith("FiftyOne") else "api"  # the adapter's module does not load FiftyOne
+    return getattr(import_module(f"{__name__}.{module}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -2,13 +2,17 @@
 
 A similarity run of the dataset, or the index that `compute_similarity` and `compute_near_duplicates` return, holds
 embeddings, which are compared here; `compute_exact_duplicates` returns the duplicates themselves. Whatever a chain of
-near duplicates links is one cluster, because the ends of a chain leak as a pair does.
+near duplicates links is one cluster, because the ends of a chain leak as a pair does. A field with the id of each
+sample's original, as the `duplicates_view(id_field=...)` of FiftyOne Brain writes it, is a field like any other: equal
+values belong together.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import Any
 
 import numpy as np
@@ -17,16 +21,26 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from evosplit import EvoSplitError
-from evosplit_plugins.fiftyone_plugin import labels
+from evosplit_plugins.fiftyone_plugin.fields import (
+    GROUP_KINDS,
+    choose_plain,
+    group_values,
+    plain_fields,
+    values_of_units,
+)
+from evosplit_plugins.fiftyone_plugin.reading import flattened, groups_of, is_grouped, name_of, plural, root_dataset
+from evosplit_plugins.grouping import Links
+from evosplit_plugins.progress import OnProgress
 
-__all__ = ["DEFAULT_THRESHOLD", "Clusters", "components", "find_clusters", "is_run", "similarity_runs"]
+__all__ = ["DEFAULT_THRESHOLD", "Clusters", "duplicate_sources", "find_clusters", "find_links", "is_run"]
 
 DEFAULT_THRESHOLD = 0.2  # that of FiftyOne Brain
 _DISTANCES_AT_ONCE = 4_000_000
+LOOKING = "Looking for near duplicates"
+_ID = re.compile(r"[0-9a-f]{24}")
 _ROUNDING = 1e-6  # the distance of equal vectors is not exactly 0
 
 Ints = npt.NDArray[np.int64]
-OnCompare = Callable[[float], bool | None]
 
 
 @dataclass(frozen=True)
@@ -49,19 +63,127 @@ class Clusters:
     threshold: float | None = None
 
 
-def similarity_runs(dataset: Any) -> list[str]:
-    """List the similarity runs of a dataset that compare whole samples."""
+def duplicate_sources(samples: Any) -> list[str]:
+    """List what offers near duplicates: similarity runs of whole samples, and fields that hold sample ids."""
+    dataset = root_dataset(samples)
     runs = dataset.list_brain_runs(type="similarity")
-    return [key for key in runs if getattr(dataset.get_brain_info(key).config, "patches_field", None) is None]
+    whole = [key for key in runs if getattr(dataset.get_brain_info(key).config, "patches_field", None) is None]
+    text = [field for field in plain_fields(dataset).values() if field.kind == "text" and not field.hidden]
+    return [*whole, *(field.name for field in text if _holds_ids(dataset, field.path))]
+
+
+def _holds_ids(dataset: Any, path: str) -> bool:
+    first = flattened(dataset).exists(path).limit(1).values(path)
+    return bool(first) and _ID.fullmatch(str(first[0])) is not None
 
 
 def is_run(samples: Any, source: Any) -> bool:
     """Whether near duplicates come from a similarity run of the dataset."""
-    return isinstance(source, str) and source in labels.root_dataset(samples).list_brain_runs(type="similarity")
+    return isinstance(source, str) and source in root_dataset(samples).list_brain_runs(type="similarity")
+
+
+def find_links(
+    samples: Any,
+    units: Sequence[str],
+    files: Sequence[str | None],
+    source: Any,
+    threshold: float | None = None,
+    on_progress: OnProgress | None = None,
+) -> tuple[list[Links], float | None]:
+    """Find what near duplicates link.
+
+    Parameters
+    ----------
+    samples
+        The dataset or view.
+    units, files
+        The id of the sample (of the group, in a grouped dataset) of each row, and its file.
+    source
+        A brain key, a similarity index, a mapping from an id to the ids of its duplicates, or a field; None for none.
+    threshold
+        The distance up to which two embeddings count as near duplicates; by default that of the index's last
+        `find_duplicates`, else FiftyOne's own.
+    on_progress
+        Called with the fraction of embeddings that are compared; returning False stops with an error.
+
+    Returns
+    -------
+    tuple
+        The links, and the distance up to which embeddings were near; None where nothing was compared.
+    """
+    if threshold is not None and not threshold >= 0:
+        raise EvoSplitError(f"duplicate_threshold={threshold!r} is no distance; give one, for example 0.2")
+    if source is None:
+        if threshold is not None:
+            raise EvoSplitError(f"duplicate_threshold={threshold!r} needs near_duplicates=; name a brain key")
+        return [], None
+    if isinstance(source, str) and not is_run(samples, source):
+        field = _field_of_duplicates(samples, source, threshold)
+        return [Links(group_values(field, values_of_units(samples, units, field)), f"{field.name}=")], None
+    dataset = root_dataset(samples)
+    clusters = find_clusters(dataset, source, threshold, on_progress)
+    return [_links(clusters, _rows(dataset, units), units, files)], clusters.threshold
+
+
+def _field_of_duplicates(samples: Any, name: str, threshold: float | None) -> Any:
+    if name not in plain_fields(samples):
+        offered = ", ".join(map(repr, duplicate_sources(samples))) or "none"
+        raise EvoSplitError(
+            f"near_duplicates={name!r} is neither a similarity run nor a field of {name_of(samples)}; "
+            f"it has: {offered}. Make one with fiftyone.brain.compute_similarity(dataset, brain_key='similar')",
+            parameter="near_duplicates",
+        )
+    if threshold is not None:
+        raise EvoSplitError(
+            f"duplicate_threshold={threshold!r} is given, but near_duplicates={name!r} is a field, "
+            "which says already which samples are duplicates; leave the threshold out"
+        )
+    (field,) = choose_plain(samples, [name], GROUP_KINDS, "name duplicates", parameter="near_duplicates")
+    return field
+
+
+def _rows(dataset: Any, units: Sequence[str]) -> dict[str, list[int]]:
+    """Map the id of each sample to the rows of its unit."""
+    rows: dict[str, list[int]] = {}
+    for row, unit in enumerate(units):
+        rows.setdefault(unit, []).append(row)
+    if not is_grouped(dataset):
+        return rows
+    return {sample: rows[unit] for sample, unit in groups_of(dataset).items() if unit in rows}
+
+
+def _links(
+    clusters: Clusters, rows_of_sample: Mapping[str, list[int]], units: Sequence[str], files: Sequence[str | None]
+) -> Links:
+    """Link the rows of each cluster, and say which of them are not known there."""
+    members: dict[int, set[int]] = {}
+    known: set[int] = set()
+    for sample, number in zip(clusters.ids, clusters.numbers.tolist(), strict=True):
+        rows = rows_of_sample.get(sample, ())
+        known.update(rows)
+        members.setdefault(number, set()).update(rows)
+    if len(clusters.ids) and not known:
+        raise EvoSplitError(
+            f"{clusters.called} knows none of the samples to be split (first id: {clusters.ids[0]!r}); "
+            "look for near duplicates among them"
+        )
+    values: list[list[str]] = [[] for _ in units]
+    for found in members.values():
+        if len(found) > 1:
+            first = min(found)
+            name = f"near duplicates of {PurePath(files[first] or '').name} ({units[first]})"
+            for row in found:
+                values[row].append(name)
+    missing = len(units) - len(known)
+    notes: tuple[str, ...] = ()
+    if clusters.threshold is not None and missing:
+        who = f"{plural(missing, 'sample')} {'is' if missing == 1 else 'are'} not in {clusters.called}"
+        notes = (f"{who}, so near duplicates of them were not found.",)
+    return Links([each or None for each in values], names_groups=False, notes=notes)
 
 
 def find_clusters(
-    dataset: Any, source: Any, threshold: float | None = None, on_compare: OnCompare | None = None
+    dataset: Any, source: Any, threshold: float | None = None, on_progress: OnProgress | None = None
 ) -> Clusters:
     """Find the near duplicates that a brain key, an index or a mapping of ids tells."""
     if isinstance(source, Mapping):
@@ -90,7 +212,7 @@ def find_clusters(
         threshold = DEFAULT_THRESHOLD
     vectors, ids, _ = index.get_embeddings()
     metric = str(getattr(index.config, "metric", "cosine"))
-    near = near_components(np.asarray(vectors), metric, threshold, on_compare)
+    near = near_components(np.asarray(vectors), metric, threshold, on_progress)
     return Clusters([str(sample) for sample in ids], near, called, threshold)
 
 
@@ -143,7 +265,7 @@ def first_members(cluster: Ints) -> Ints:
 
 
 def near_components(
-    vectors: npt.NDArray[Any], metric: str, threshold: float, on_compare: OnCompare | None = None
+    vectors: npt.NDArray[Any], metric: str, threshold: float, on_progress: OnProgress | None = None
 ) -> Ints:
     """Find the clusters of vectors that chains of distances up to the threshold connect: a number for each vector.
 
@@ -164,7 +286,7 @@ def near_components(
     cluster = np.arange(n, dtype=np.int64)
     step = max(1, _DISTANCES_AT_ONCE // max(n, 1))
     for start in range(0, n, step):
-        if on_compare is not None and on_compare(start / n) is False:
+        if on_progress is not None and on_progress(start / n, LOOKING) is False:
             raise EvoSplitError("stopped while near duplicates were looked for; nothing was written")
         distances = _distances(centred[start : start + step], centred[start:], metric)
         first, second = np.nonzero(distances <= threshold + _ROUNDING)

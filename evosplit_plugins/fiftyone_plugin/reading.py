@@ -1,28 +1,55 @@
 """Find the fields that carry labels, and count the labels of each unit that a split moves as a whole.
 
-A unit is a sample, except in a grouped dataset, where it is a group. Views of patches, clips or frames are
-counted through the samples that they were cut from.
+A unit is a sample, except in a grouped dataset, where it is a group. Views of patches, clips or frames are counted
+through the samples that they were cut from.
 """
 
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
-import fiftyone as fo
-import fiftyone.core.clips as focl
-import fiftyone.core.patches as fop
-import fiftyone.core.video as fovi
 import numpy as np
 import scipy.sparse as sp
 
-from evosplit import EvoSplitError, LabelCounts
+from evosplit import EvoSplitError, LabelCounts, MissingExtraError
 
-__all__ = ["Overview", "Units", "choose_fields", "count_labels", "label_paths", "likely_field", "overview"]
+try:
+    import fiftyone as fo
+    import fiftyone.core.clips as focl
+    import fiftyone.core.patches as fop
+    import fiftyone.core.video as fovi
+except ImportError as error:
+    raise MissingExtraError("FiftyOne is not installed", "fiftyone") from error
+
+__all__ = [
+    "FRAMES",
+    "Overview",
+    "Units",
+    "choose_fields",
+    "count_columns",
+    "count_labels",
+    "count_names",
+    "files_of_units",
+    "flattened",
+    "groups_of",
+    "is_generated",
+    "is_grouped",
+    "label_paths",
+    "likely_field",
+    "lists_of",
+    "load_samples",
+    "name_of",
+    "overview",
+    "plural",
+    "prefixed",
+    "root_dataset",
+    "without_collecting",
+]
 
 FRAMES = "frames."
 _LABEL_OF = {
@@ -38,6 +65,7 @@ _LABEL_OF = {
     fo.TemporalDetections: "detections.label",
 }
 _GENERATED = (fop.PatchesView, fop.EvaluationPatchesView, focl.ClipsView, fovi.FramesView)
+_EMPTY = "has no sample in this view; there is nothing to split"
 _LIKELY_NAMES = ("ground_truth", "gt", "annotations", "labels", "detections", "objects", "segmentations")
 
 
@@ -55,6 +83,20 @@ def without_collecting() -> Iterator[None]:
     finally:
         if was_on:
             gc.enable()
+
+
+def load_samples(name: str, view: str | None = None) -> Any:
+    """Load a dataset, or a saved view of it; what does not exist is named with what does."""
+    if not fo.dataset_exists(name):
+        known = ", ".join(fo.list_datasets()) or "none"
+        raise EvoSplitError(f"there is no dataset {name!r}; the datasets here: {known}")
+    dataset = fo.load_dataset(name)
+    if view is None:
+        return dataset
+    if not dataset.has_saved_view(view):
+        known = ", ".join(dataset.list_saved_views()) or "none"
+        raise EvoSplitError(f"dataset {name!r} has no saved view {view!r}; its views: {known}")
+    return dataset.load_saved_view(view)
 
 
 def root_dataset(samples: Any) -> Any:
@@ -104,6 +146,7 @@ def choose_fields(samples: Any, label_field: str | Sequence[str] | None) -> dict
     if label_field is None:
         guess = likely_field(known)
         if guess is None:
+            _check_some(samples)
             raise EvoSplitError(
                 f"{name_of(samples)} has no field with labels; add one of "
                 f"{', '.join(kind.__name__ for kind in _LABEL_OF)} to its samples"
@@ -114,9 +157,16 @@ def choose_fields(samples: Any, label_field: str | Sequence[str] | None) -> dict
         raise EvoSplitError("label_field= is empty; name at least one field, or leave it out for the likely one")
     for field in fields:
         if field not in known:
+            _check_some(samples)
             choices = ", ".join(map(repr, known)) or "none"
             raise EvoSplitError(f"{field!r} is no label field of {name_of(samples)}; its label fields: {choices}")
     return {field: known[field] for field in fields}
+
+
+def _check_some(samples: Any) -> None:
+    """Refuse a collection without samples; a dataset without any has no label fields either."""
+    if not samples.count():
+        raise EvoSplitError(f"{name_of(samples)} {_EMPTY}")
 
 
 def name_of(samples: Any) -> str:
@@ -135,12 +185,13 @@ class Units:
     @classmethod
     def of(cls, samples: Any) -> Units:
         """Find the rows and the keys of a dataset or view."""
+        dataset = root_dataset(samples)
+        # No public attribute tells these views from those of a grouped dataset.
         if getattr(samples, "_is_dynamic_groups", False):
             raise EvoSplitError(
                 "the view groups its samples with group_by(), which EvoSplit cannot split; "
                 "use view.flatten() or the dataset"
             )
-        dataset = root_dataset(samples)
         if is_generated(samples):
             return cls(samples, "sample_id", groups_of(dataset) if is_grouped(dataset) else None)
         if is_grouped(dataset):
@@ -169,6 +220,7 @@ def flattened(samples: Any) -> Any:
     """Return all slices of a grouped collection; anything else as it is."""
     if samples.media_type != fo.core.media.GROUP:
         return samples
+    # Without this, slices of several media types, such as pictures and videos, cannot be read together.
     return samples.select_group_slices(_allow_mixed=True)
 
 
@@ -178,27 +230,30 @@ def groups_of(dataset: Any) -> dict[str, str]:
     return dict(zip(ids, groups, strict=True))
 
 
-def files(dataset: Any) -> dict[str, str]:
+def files_of_units(dataset: Any) -> dict[str, str]:
     """Map each unit of a dataset to the file of its first sample."""
     keys, paths = Units.of(dataset).values(["filepath"])
     return dict(zip(reversed(keys), reversed(paths), strict=True))
 
 
-def count_labels(samples: Any, paths: dict[str, str]) -> LabelCounts:
+def count_labels(samples: Any, paths: Mapping[str, str]) -> LabelCounts:
     """Count the labels of each unit; with several fields a label is called field/label."""
     with without_collecting():
-        return _count_labels(samples, paths)
+        keys, *columns = Units.of(samples).values(paths.values())
+        return count_columns(keys, columns, paths, where=name_of(samples))
 
 
-def _count_labels(samples: Any, paths: dict[str, str]) -> LabelCounts:
-    keys, *columns = Units.of(samples).values(paths.values())
+def count_columns(
+    keys: Sequence[str], columns: Sequence[list[Any]], paths: Mapping[str, str], *, where: str
+) -> LabelCounts:
+    """Count the labels of each unit in the columns that were read for `paths`."""
     if not keys:
-        raise EvoSplitError(f"{name_of(samples)} has no sample in this view; there is nothing to split")
+        raise EvoSplitError(f"{where} {_EMPTY}")
     names = [
         prefixed(lists_of(column, frames=path.startswith(FRAMES)), f"{field}/" if len(paths) > 1 else "")
         for (field, path), column in zip(paths.items(), columns, strict=True)
     ]
-    return tally(keys, names)
+    return count_names(keys, names)
 
 
 def prefixed(lists: list[Sequence[str | None]], prefix: str) -> list[Sequence[str | None]]:
@@ -208,12 +263,12 @@ def prefixed(lists: list[Sequence[str | None]], prefix: str) -> list[Sequence[st
     return [[None if name is None else prefix + name for name in names] for names in lists]
 
 
-def tally(keys: Sequence[str], columns: Iterable[Sequence[Sequence[str | None]]]) -> LabelCounts:
+def count_names(keys: Sequence[str], columns: Iterable[Sequence[Sequence[str | None]]]) -> LabelCounts:
     """Count names for each unit: `keys` says which unit a row belongs to, a column has a list of names per row.
 
     Examples
     --------
-    >>> counts = tally(["u", "v", "u"], [[["cat"], [], ["cat", "dog", None]]])
+    >>> counts = count_names(["u", "v", "u"], [[["cat"], [], ["cat", "dog", None]]])
     >>> counts.ids.tolist(), counts.labels, counts.matrix.toarray().tolist()
     (['u', 'v'], ('cat', 'dog'), [[2, 1], [0, 0]])
     """
@@ -222,7 +277,7 @@ def tally(keys: Sequence[str], columns: Iterable[Sequence[Sequence[str | None]]]
     if len(units) < len(keys):
         row_of_unit = {unit: row for row, unit in enumerate(units)}
         row_of_key = np.array([row_of_unit[key] for key in keys])
-    rows, labels = [], []
+    rows, labels = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
     code_of_label: dict[str | None, int] = {None: -1}
     for lists in columns:
         lengths = np.fromiter(map(len, lists), dtype=np.int64, count=len(lists))
@@ -276,7 +331,7 @@ class Overview:
         )
 
 
-def overview(samples: Any, paths: dict[str, str]) -> Overview:
+def overview(samples: Any, paths: Mapping[str, str]) -> Overview:
     """Count units, labels and instances of a collection."""
     units = Units.of(samples)
     grouped = is_grouped(root_dataset(samples))

@@ -16,11 +16,22 @@ import scipy.sparse as sp
 
 from evosplit import EvoSplitError, LabelCounts, ParetoFront, Split, __version__
 from evosplit.constraints import Constraints, GroupIndex, Stratum
-from evosplit_plugins.fiftyone_plugin.tags import DESCRIPTION
 
-__all__ = ["SplitRun", "delete_run", "load_run", "run_keys", "save_run", "tags_on", "written_fields", "written_tags"]
+__all__ = [
+    "DESCRIPTION",
+    "SplitRun",
+    "delete_run",
+    "load_run",
+    "next_key",
+    "run_keys",
+    "save_run",
+    "tags_on",
+    "written_fields",
+    "written_tags",
+]
 
 METHOD = "evosplit"
+DESCRIPTION = "Subset assigned by EvoSplit"  # of the fields that it creates
 _PREFIX = "evosplit_"
 _CSR_PARTS = ("data", "indices", "indptr")  # in the order in which scipy takes them
 
@@ -49,6 +60,8 @@ class SplitRun:
         The ids of all samples that were written to.
     before
         What samples carried before, where the split replaced something.
+    keep_tags
+        Whether the tags of earlier splits with other names were left.
     """
 
     key: str
@@ -60,6 +73,7 @@ class SplitRun:
     samples: tuple[str, ...]
     before: Mapping[str, Any]
     taken: Mapping[str, Sequence[str]] = dataclasses.field(default_factory=dict)
+    keep_tags: bool = False
 
 
 def run_keys(dataset: Any) -> list[str]:
@@ -134,12 +148,15 @@ def save_run(dataset: Any, run: SplitRun) -> None:
         field=run.field,
         created_field=run.created_field,
         managed=sorted(run.managed),
+        keep_tags=run.keep_tags,
         settings=dict(split.settings),
     )
     dataset.register_run(run.key, config)
     try:
         # One string, because FiftyOne walks through every item of anything else.
-        record = {"split": pack_split(split), "samples": run.samples, "before": run.before, "taken": run.taken}
+        # The dataset knows the files of its samples, so that the record does not repeat them.
+        packed = pack_split(replace(split, file_names=None))
+        record = {"split": packed, "samples": run.samples, "before": run.before, "taken": run.taken}
         results = dataset.init_run_results(run.key, record=_squeeze(json.dumps(record).encode()))
         dataset.save_run_results(run.key, results, cache=False)
     except BaseException:
@@ -169,6 +186,7 @@ def load_run(dataset: Any, key: str | None = None) -> SplitRun:
         samples=tuple(record["samples"]),
         before=record["before"],
         taken=record["taken"],
+        keep_tags=config.keep_tags,
     )
 
 

@@ -1,225 +1,272 @@
-"""Further columns to balance beside the labels: plain fields, other label fields, and class × box size.
-
-A size is COCO's: small below 32² pixels, large from 96² on. Where the width and height of the pictures are not
-known, the share of the picture that a box covers decides instead, at the same limits in a picture of 640 × 480.
-"""
+"""`FiftyOneSource`: the samples of a dataset or view, as splitting, replaying and auditing need them."""
 
 from __future__ import annotations
 
-import datetime
+import dataclasses
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
+import fiftyone as fo
 import numpy as np
 import numpy.typing as npt
-from fiftyone import ViewField as F
 
-from evosplit import EvoSplitError, LabelCounts
-from evosplit_plugins.fiftyone_plugin import fields, labels
+from evosplit import EvoSplitError, LabelCounts, Split
+from evosplit_plugins.contents import same_contents
+from evosplit_plugins.fiftyone_plugin import runs
+from evosplit_plugins.fiftyone_plugin.duplicates import find_links
+from evosplit_plugins.fiftyone_plugin.fields import read_fields
+from evosplit_plugins.fiftyone_plugin.reading import (
+    Units,
+    choose_fields,
+    count_columns,
+    files_of_units,
+    is_generated,
+    is_grouped,
+    label_paths,
+    name_of,
+    root_dataset,
+    without_collecting,
+)
+from evosplit_plugins.fiftyone_plugin.writing import subsets_of_units
+from evosplit_plugins.files import usual_order
+from evosplit_plugins.grouping import Links
+from evosplit_plugins.progress import OnProgress
+from evosplit_plugins.source import Fields, Placement, Source
 
-__all__ = ["AREA", "Strata", "read_strata", "strata_fields"]
+__all__ = ["FiftyOneSource", "divided", "read_source"]
 
-KINDS = ("text", "truth", "integer", "number", "date")
-AREA = "area"  # the name of the stratum class × box size; a field of this name comes first
-SIZES = ("small", "medium", "large")
-LIMITS_IN_PIXELS = (32.0**2, 96.0**2)
-LIMITS_OF_SHARE = (32.0**2 / (640 * 480), 96.0**2 / (640 * 480))
-_PIXELS = (("metadata.width", "metadata.height"), ("metadata.frame_width", "metadata.frame_height"))
-_BOX_OF_LABEL = {"label": "bounding_box", "detections.label": "detections.bounding_box"}
+_USUAL_TAGS = ("train", "training", "val", "valid", "validation", "test", "testing")
 
-Floats = npt.NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Strata:
-    """What `evosplit.split` takes as `strata`, and sentences about what the reader should know."""
-
-    values: Mapping[str, Any] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
-
-
-def strata_fields(samples: Any, label_fields: Sequence[str]) -> list[str]:
-    """List the fields that can be offered to be balanced beside the labels of `label_fields`."""
-    plain = [f.name for f in fields.plain_fields(samples).values() if f.kind in KINDS and not f.hidden]
-    others = [name for name in labels.label_paths(samples) if name not in label_fields and name not in plain]
-    area = [AREA] if _boxes(samples, label_fields) and AREA not in plain else []
-    return [*area, *(name for name in [*plain, *others] if name not in ("filepath", *label_fields))]
+Ints = npt.NDArray[np.int64]
 
 
-def read_strata(
-    samples: Any, units: Sequence[str], names: Sequence[str], label_paths: Mapping[str, str]
-) -> Strata | None:
-    """Read the strata of some units; None when nothing is asked for.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FiftyOneSource(Source):
+    """The samples (in a grouped dataset the groups) of a dataset or view.
+
+    Attributes
+    ----------
+    samples
+        The dataset or view.
+    units
+        The id of the sample or group of each row.
+    labels
+        The fields whose labels are counted, with the paths of their label names.
+    field
+        The field that holds the subsets; None for tags.
+    near_duplicates, duplicate_threshold
+        What else belongs together, see `evosplit_fiftyone`.
+    """
+
+    samples: Any
+    units: Sequence[str]
+    labels: Mapping[str, str]
+    field: str | None = None
+    near_duplicates: Any = None
+    duplicate_threshold: float | None = None
+    _compared: dict[str, float] = dataclasses.field(default_factory=dict)
+
+    @property
+    def dataset(self) -> Any:
+        """The dataset of the samples."""
+        return root_dataset(self.samples)
+
+    @property
+    def called(self) -> str:
+        """Name it for a reader."""
+        return name_of(self.samples)
+
+    @property
+    def provenance(self) -> dict[str, Any]:
+        """Where the samples come from; the distance up to which samples were near duplicates is known by then."""
+        known = super().provenance
+        return {**known, "reading": {**known["reading"], **self._compared}}
+
+    def identities(self, split: Split) -> Mapping[str, Sequence[Any]]:
+        """Return the ids that FiftyOne gave."""
+        return {"group id" if is_grouped(self.dataset) else "sample id": self.units}
+
+    def fields(self, *, groups: Sequence[str], strata: Sequence[str]) -> Fields:
+        """Read all named fields in one pass."""
+        return read_fields(self.samples, self.units, self.labels, groups=groups, strata=strata)
+
+    def placement(self, names: Sequence[str]) -> Placement:
+        """Tell by tags, or by the field, which samples are in these subsets; one in two of them is an error."""
+        found = subsets_of_units(self.dataset, self.units, names, self.field)
+        torn = [row for row, there in enumerate(found) if len(there) > 1]
+        if torn:
+            first = torn[0]
+            file = "" if self.files is None else f" ({self.files[first]})"
+            others = f", and {len(torn) - 1} more are in two subsets" if len(torn) > 1 else ""
+            raise EvoSplitError(
+                f"{self.units[first]!r}{file} is already in {' and '.join(found[first])}{others}, so it cannot be "
+                "locked; remove all but one of them"
+            )
+        position = {name: j for j, name in enumerate(names)}
+        assignment = np.array([position[there[0]] if there else -1 for there in found], dtype=np.int64)
+        missing = [name for j, name in enumerate(names) if not (assignment == j).any()]
+        if missing:
+            where = "carries that tag" if self.field is None else f"has that value in {self.field!r}"
+            raise EvoSplitError(
+                f"locked= keeps the subset {missing[0]!r}, but no sample of {self.called} {where}; leave it out, "
+                f"or name the samples, such as locked={{{missing[0]!r}: view}}"
+            )
+        return Placement(tuple(names), assignment)
+
+    def members(self, subset: str, reference: Any) -> Ints:
+        """Find the samples that a view shows, that carry a tag (or a value of the field), or whose ids are given."""
+        if isinstance(reference, fo.core.collections.SampleCollection):
+            if root_dataset(reference).name != self.dataset.name:
+                raise EvoSplitError(
+                    f"locked[{subset!r}] is of {name_of(reference)}, not of {self.called}; give a view of the latter"
+                )
+            row_of_unit = {unit: row for row, unit in enumerate(self.units)}
+            shown = dict.fromkeys(Units.of(reference).values([])[0])
+            return np.array([row_of_unit.get(unit, -1) for unit in shown], dtype=np.int64)
+        if isinstance(reference, str) and reference in self._known_names():
+            found = subsets_of_units(self.dataset, self.units, [reference], self.field)
+            return np.array([row for row, there in enumerate(found) if there], dtype=np.int64)
+        return super().members(subset, reference)
+
+    def _known_names(self) -> Sequence[str]:
+        names: Sequence[str] = self.dataset.distinct("tags" if self.field is None else self.field)
+        return names
+
+    def links(self, on_progress: OnProgress | None = None) -> Sequence[Links]:
+        """Return what near duplicates link."""
+        found, threshold = find_links(
+            self.samples, self.units, self.files or (), self.near_duplicates, self.duplicate_threshold, on_progress
+        )
+        if threshold is not None:
+            self._compared["duplicate_threshold"] = threshold
+        return found
+
+    def shared_keys(self) -> Mapping[str, Sequence[Any]]:
+        """Return ids and files; a sample in two subsets is told by its id, its file leads to other samples."""
+        told: set[str] = set()
+        files = [
+            None if unit in told or told.add(unit) else file  # type: ignore[func-returns-value]
+            for unit, file in zip(self.units, self.files or (), strict=True)
+        ]
+        return {"sample id": self.units, "file": files}
+
+    def contents(self, on_progress: OnProgress | None = None) -> Sequence[str | None]:
+        """Compare the media files."""
+        return same_contents([Path(file or "") for file in self.files or ()], on_progress)
+
+
+def read_source(samples: Any, options: Any, *, need_labels: bool = True) -> FiftyOneSource:
+    """Read ids, labels and files of a dataset or view, in one pass unless samples have several files.
 
     Parameters
     ----------
     samples
         The dataset or view.
-    units
-        The ids of the samples (of the groups, in a grouped dataset).
-    names
-        Fields with one value per sample, label fields, or "area" for class × box size.
-    label_paths
-        The fields whose labels are split, with the paths of their label names.
+    options
+        A `FiftyOneReading`.
+    need_labels
+        Whether a label field that does not exist is an error; if not, there are no labels, or fewer.
     """
-    check_strata(samples, names, label_paths)
-    values: dict[str, Any] = {}
-    notes: list[str] = []
-    plain = fields.plain_fields(samples)
-    for name in names:
-        if name in plain:
-            values[name] = _column(samples, units, plain[name])
-        elif name == AREA:
-            values[name], told = _box_sizes(samples, units, label_paths)
-            notes += told
+    dataset = root_dataset(samples)
+    paths, notes = _label_paths(samples, options.label_field, need_labels=need_labels)
+    # Patches and frames have other files than their samples, and groups several, of which the first counts.
+    apart = is_generated(samples) or is_grouped(dataset)
+    with without_collecting():
+        keys, *columns = Units.of(samples).values([*paths.values(), *(() if apart else ("filepath",))])
+        counts = count_columns(keys, columns[: len(paths)], paths, where=name_of(samples))
+        if apart:
+            file_of_unit = files_of_units(dataset)
+            files = [file_of_unit[unit] for unit in counts.ids.tolist()]
         else:
-            values[name] = _of_units(labels.count_labels(samples, labels.choose_fields(samples, name)), units)
-    return Strata(values, tuple(notes)) if names else None
-
-
-def check_strata(samples: Any, names: Sequence[str], label_paths: Mapping[str, str]) -> None:
-    """Raise what is wrong with the names, without reading any sample."""
-    if len(set(names)) < len(names):
-        raise EvoSplitError(f"strata_fields={list(names)} repeats a field; name each once")
-    plain = fields.plain_fields(samples)
-    counted = [name for name in labels.label_paths(samples) if name not in plain]
-    for name in names:
-        if name in label_paths:
-            raise EvoSplitError(f"the labels of {name!r} are spread already; take it out of strata_fields")
-        if name == AREA and name not in plain:
-            if not _boxes(samples, list(label_paths)):
-                raise EvoSplitError(
-                    f"{AREA!r} balances the sizes of boxes, but there are none in {', '.join(map(repr, label_paths))}; "
-                    "split a field with Detections, or take 'area' out of strata_fields"
-                )
-        elif name not in counted:
-            fields.choose_plain(samples, [name], KINDS, "be balanced", [*counted, AREA])
-
-
-def _column(samples: Any, units: Sequence[str], field: fields.PlainField) -> Any:
-    """Read one value per unit; where the slices of a group differ, numbers are averaged and categories counted."""
-    (found,) = fields.read_units(samples, units, [field.path])
-    if field.kind == "date":
-        found = [[_seconds(value) for value in values] for values in found]
-    if all(len(set(values)) <= 1 for values in found):
-        return [values[0] if values else None for values in found]
-    if field.kind in ("integer", "number", "date"):
-        return [float(np.mean(values)) if values else None for values in found]
-    return labels.tally(units, [[list(map(str, values)) for values in found]])
-
-
-def _seconds(value: datetime.date) -> float:
-    if not isinstance(value, datetime.datetime):
-        value = datetime.datetime(value.year, value.month, value.day)
-    return value.replace(tzinfo=value.tzinfo or datetime.timezone.utc).timestamp()
-
-
-def _of_units(counts: LabelCounts, units: Sequence[str]) -> LabelCounts:
-    """Bring the rows of some counts into the order of the units."""
-    row_of_unit = {unit: row for row, unit in enumerate(counts.ids.tolist())}
-    rows = [row_of_unit[unit] for unit in units]
-    return LabelCounts(counts.matrix[rows], ids=list(units), labels=counts.labels)
-
-
-def _boxes(samples: Any, label_fields: Sequence[str]) -> dict[str, str]:
-    """Map each of the label fields that holds boxes to the path of its boxes."""
-    schemas = {"": samples.get_field_schema(flat=True)}
-    schemas[labels.FRAMES] = samples.get_frame_field_schema(flat=True) or {}
-    found = {}
-    for name, path in labels.label_paths(samples).items():
-        if name not in label_fields:
-            continue
-        place = labels.FRAMES if name.startswith(labels.FRAMES) else ""
-        box = name + "." + _BOX_OF_LABEL.get(path.removeprefix(f"{name}."), "")
-        if box.removeprefix(place) in schemas[place]:
-            found[name] = box
-    return found
-
-
-def _box_sizes(samples: Any, units: Sequence[str], label_paths: Mapping[str, str]) -> tuple[LabelCounts, list[str]]:
-    """Count the instances of each class × size, and say how sizes were told when pixels are not known."""
-    boxes = _boxes(samples, list(label_paths))
-    schema = samples.get_field_schema(flat=True)
-    pixels = [path for pair in _PIXELS if set(pair) <= schema.keys() for path in pair]
-    paths = [path for name, box in boxes.items() for path in (label_paths[name], _share_of(box))]
-    keys, *columns = labels.Units.of(samples).values([*paths, *pixels])
-    instances = {
-        name: [
-            _instances(*row, frames=name.startswith(labels.FRAMES)) for row in zip(*columns[at : at + 2], strict=True)
-        ]
-        for name, at in zip(boxes, range(0, len(paths), 2), strict=True)
+            files = columns[-1]
+    near = options.near_duplicates
+    recorded = {
+        "label_field": list(paths),
+        "view": options.view,
+        "near_duplicates": near if isinstance(near, str | None) else "pairs" if isinstance(near, Mapping) else "index",
+        "duplicate_threshold": options.duplicate_threshold,
     }
-    limits, scale = LIMITS_IN_PIXELS, _picture_areas(len(keys), columns[len(paths) :])
-    with_boxes = np.array([any(rows) for rows in zip(*instances.values(), strict=True)])
-    unknown = int((with_boxes & np.isnan(scale)).sum())
-    notes = []
-    if unknown:
-        limits, scale = LIMITS_OF_SHARE, np.ones(len(keys))
-        notes.append(
-            f"Box sizes are told by the share of the picture that a box covers (small below {100 * limits[0]:.2f} %, "
-            f"large from {100 * limits[1]:.0f} % on), because {unknown} of {len(keys)} samples have no width and "
-            "height; call dataset.compute_metadata() for sizes in pixels."
+    return FiftyOneSource(
+        counts=counts,
+        adapter="fiftyone",
+        inputs=(dataset.name,),
+        reading={name: value for name, value in recorded.items() if value not in (None, [])},
+        files=files,
+        has_labels=bool(paths),
+        notes=notes,
+        samples=samples,
+        units=counts.ids.tolist(),
+        labels=paths,
+        field=options.field,
+        near_duplicates=near,
+        duplicate_threshold=options.duplicate_threshold,
+    )
+
+
+def _label_paths(
+    samples: Any, asked: str | Sequence[str] | None, *, need_labels: bool
+) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Return the fields whose labels are read, with the paths of their label names, and sentences for the report."""
+    if need_labels:
+        return choose_fields(samples, asked), ()
+    known = label_paths(samples)
+    if asked is None:
+        return choose_fields(samples, None) if known else {}, ()
+    names = [asked] if isinstance(asked, str) else list(asked)
+    missing = [name for name in names if name not in known]
+    notes = (
+        (f"The labels of {', '.join(map(repr, missing))} were not read: there is no such field.",) if missing else ()
+    )
+    return {name: known[name] for name in names if name in known}, notes
+
+
+def divided(source: FiftyOneSource, names: Sequence[str] | None) -> FiftyOneSource:
+    """Return the rows of a source that are in one of the subsets, those in two of them twice.
+
+    Parameters
+    ----------
+    source
+        The samples.
+    names
+        The tags, or values of the field; by default those of the latest split that EvoSplit recorded, or all values of
+        the field, or the usual tags (train, val, test, ...) that there are.
+    """
+    dataset = source.dataset
+    if source.field is not None and dataset.get_field(source.field) is None:
+        raise EvoSplitError(f"{source.called} has no field {source.field!r}; name the field that holds the subsets")
+    chosen = tuple(names) if names else _subset_names(dataset, source.field)
+    found = subsets_of_units(dataset, source.units, chosen, source.field)
+    rows = [row for row, there in enumerate(found) for _ in there]
+    if not rows:
+        where = "carries one of the tags" if source.field is None else f"has in {source.field!r} one of"
+        raise EvoSplitError(f"no sample of {source.called} {where} {', '.join(map(repr, chosen))}")
+    position = {name: j for j, name in enumerate(chosen)}
+    left_out = sum(not there for there in found)
+    notes = (f"{left_out} samples in none of the subsets were left out.",) if left_out else ()
+    files = source.files or ()
+    return replace(
+        source,
+        counts=LabelCounts(source.counts.matrix[rows], labels=source.counts.labels),
+        units=[source.units[row] for row in rows],
+        files=[files[row] for row in rows],
+        subsets=Placement(chosen, np.array([position[name] for there in found for name in there], dtype=np.int64)),
+        notes=(*source.notes, *notes),
+    )
+
+
+def _subset_names(dataset: Any, field: str | None) -> tuple[str, ...]:
+    if field is not None:
+        return tuple(sorted(filter(None, dataset.distinct(field)), key=usual_order))
+    if runs.run_keys(dataset):
+        return runs.load_run(dataset).split.names
+    there = dataset.count_sample_tags()
+    usual = tuple(tag for tag in _USUAL_TAGS if tag in there)
+    if len(usual) < 2:
+        known = ", ".join(map(repr, sorted(there))) or "none"
+        raise EvoSplitError(
+            f"nothing says which tags of dataset {dataset.name!r} are its subsets; name them, such as "
+            f"tags=['train', 'val']; its tags: {known}"
         )
-    prefix = "{}/" if len(label_paths) > 1 else ""
-    names = [
-        [_sized(row, whole, limits, prefix.format(name)) for row, whole in zip(rows, scale.tolist(), strict=True)]
-        for name, rows in instances.items()
-    ]
-    return _of_units(labels.tally(keys, names), units), notes
-
-
-def _picture_areas(n_rows: int, columns: Sequence[Sequence[Any]]) -> Floats:
-    """Multiply widths and heights, given in turn; pictures and videos keep them in different fields."""
-    areas = np.full(n_rows, np.nan)
-    for widths, heights in zip(columns[::2], columns[1::2], strict=True):
-        found = np.array(widths, dtype=np.float64) * np.array(heights, dtype=np.float64)
-        areas = np.where(np.isnan(areas), found, areas)
-    return areas
-
-
-def _share_of(box: str) -> Any:
-    """Return what to read for the shares of the picture that boxes cover; of frames, that is the boxes themselves.
-
-    The database multiplies, because a number for each box comes back four times as fast as the box.
-    """
-    if box.startswith(labels.FRAMES):
-        return box
-    field, _, part = box.rpartition(".detections.")
-    if field:
-        return F(f"{field}.detections").map(F(part)[2] * F(part)[3])
-    return F(box)[2] * F(box)[3]
-
-
-def _instances(names: Any, shares: Any, *, frames: bool) -> list[tuple[str, float]]:
-    """List the class and the covered share of the picture of each box in a row; what lacks either is left out.
-
-    Examples
-    --------
-    >>> _instances(["cat", None], [0.25, 1.0], frames=False)
-    [('cat', 0.25)]
-    >>> _instances([None, "dog"], [None, [0, 0, 1, 0.5]], frames=True)
-    [('dog', 0.5)]
-    """
-    if frames:
-        both = zip(names or (), shares or (), strict=True)
-        return [found for name, share in both for found in _instances(name, share, frames=False)]
-    if not isinstance(names, list):
-        names, shares = [names], [shares]
-    both = zip(names, shares or (), strict=True)
-    return [
-        (name, share[2] * share[3] if isinstance(share, list) else share)
-        for name, share in both
-        if name is not None and share not in (None, [])
-    ]
-
-
-def _sized(instances: Sequence[tuple[str, float]], whole: float, limits: Sequence[float], prefix: str) -> list[str]:
-    """Name each instance by its class and size.
-
-    Examples
-    --------
-    >>> _sized([("cat", 0.001), ("dog", 0.5)], 640 * 480.0, LIMITS_IN_PIXELS, "")
-    ['cat small', 'dog large']
-    """
-    return [f"{prefix}{name} {SIZES[sum(share * whole >= limit for limit in limits)]}" for name, share in instances]
+    return usual

@@ -1,8 +1,4 @@
-"""Write a split onto the samples, as tags or into a field, and take it back.
-
-The arithmetic on tag lists is pure; `snapshot`, `write` and `restore` are the only functions that talk to
-the database.
-"""
+"""Write a split onto the samples, as tags or into a field, record it, and take it back."""
 
 from __future__ import annotations
 
@@ -12,17 +8,25 @@ from dataclasses import dataclass
 from typing import Any
 
 import fiftyone as fo
+import numpy as np
 
-from evosplit import EvoSplitError
-from evosplit_plugins.fiftyone_plugin.labels import flattened, is_grouped
+from evosplit import EvoSplitError, Split
+from evosplit_plugins.fiftyone_plugin import runs
+from evosplit_plugins.fiftyone_plugin.reading import flattened, is_grouped, root_dataset, without_collecting
 
-__all__ = ["Place", "Snapshot", "check_field", "check_values", "restore", "snapshot", "subset_of_units", "write"]
-
-DESCRIPTION = "Subset assigned by EvoSplit"  # of the fields that it creates
+__all__ = [
+    "Target",
+    "check_field",
+    "check_values",
+    "subsets_of_units",
+    "undo_split",
+    "units_of",
+    "write_split",
+]
 
 
 @dataclass(frozen=True)
-class Place:
+class Target:
     """Where a split is written: sample tags, or a string field.
 
     Attributes
@@ -52,7 +56,7 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Snapshot:
+class _Snapshot:
     """What the samples of some units carried before a split.
 
     Attributes
@@ -84,13 +88,19 @@ def check_field(dataset: Any, field: str | None) -> None:
         )
 
 
-def check_values(dataset: Any, snap: Snapshot, field: str, subset: Mapping[str, Collection[str]]) -> None:
-    """Refuse to replace values of a field; `subset` gives those that each unit may have."""
+def check_values(dataset: Any, units: Sequence[str], field: str | None, allowed: Collection[str]) -> None:
+    """Refuse a field with values that EvoSplit did not write, but for the allowed ones."""
+    if field is not None and dataset.get_field(field) is not None and field not in runs.written_fields(dataset):
+        snap = _snapshot(dataset, units, Target(field, frozenset()))
+        _check_lost(dataset, snap, field, dict.fromkeys(units, allowed))
+
+
+def _check_lost(dataset: Any, snap: _Snapshot, field: str, allowed: Mapping[str, Collection[str]]) -> None:
     lost = [
         snap.before[sample]
         for unit, samples in snap.samples.items()
         for sample in samples
-        if sample in snap.before and snap.before[sample] not in subset.get(unit, ())
+        if sample in snap.before and snap.before[sample] not in allowed.get(unit, ())
     ]
     if lost:
         raise EvoSplitError(
@@ -99,60 +109,153 @@ def check_values(dataset: Any, snap: Snapshot, field: str, subset: Mapping[str, 
         )
 
 
-def snapshot(dataset: Any, units: Collection[str], place: Place, *, further: Collection[str] = ()) -> Snapshot:
-    """Read what the samples of the units carry at the place; `further` names more tags to look for."""
-    everything = flattened(dataset)
-    members: dict[str, list[str]] = {unit: [] for unit in units}
-    if is_grouped(dataset):
-        for sample, unit in zip(*everything.values(["id", f"{dataset.group_field}.id"]), strict=True):
-            if unit in members:
-                members[unit].append(sample)
-    else:
-        for sample in everything.values("id"):
-            if sample in members:
-                members[sample].append(sample)
-    gone = [unit for unit, samples in members.items() if not samples]
+def units_of(dataset: Any) -> dict[str, list[str]]:
+    """Map each unit of a dataset to the ids of its samples: a sample to itself, a group to its slices."""
+    if not is_grouped(dataset):
+        return {sample: [sample] for sample in dataset.values("id")}
+    members: dict[str, list[str]] = {}
+    for sample, unit in zip(*flattened(dataset).values(["id", f"{dataset.group_field}.id"]), strict=True):
+        members.setdefault(unit, []).append(sample)
+    return members
+
+
+def _snapshot(
+    dataset: Any,
+    units: Collection[str],
+    target: Target,
+    *,
+    members: Mapping[str, list[str]] | None = None,
+    further: Collection[str] = (),
+) -> _Snapshot:
+    """Read what the samples of the units carry there; `further` names more tags to look for."""
+    known = units_of(dataset) if members is None else members
+    gone = [unit for unit in units if unit not in known]
     if gone:
         raise EvoSplitError(
             f"{len(gone)} of the split's samples are no longer in dataset {dataset.name!r} "
             f"(first: {gone[0]!r}); split anew"
         )
-    before: dict[str, Any] = {}
-    if place.field is None:
-        carriers = everything.match_tags(sorted(place.managed.union(further)))
-    elif dataset.get_field(place.field) is not None:
-        carriers = everything.exists(place.field)
+    samples = {unit: known[unit] for unit in units}
+    wanted = {sample for several in samples.values() for sample in several}
+    carried = _carried(dataset, target, further)
+    return _Snapshot(samples, {sample: value for sample, value in carried.items() if sample in wanted})
+
+
+def _carried(dataset: Any, target: Target, further: Collection[str] = ()) -> dict[str, Any]:
+    """Read the tags of all samples that carry a managed (or further) one, or all values of the field, by sample id."""
+    everything = flattened(dataset)
+    if target.field is None:
+        carriers = everything.match_tags(sorted(target.managed.union(further)))
+    elif dataset.get_field(target.field) is not None:
+        carriers = everything.exists(target.field)
     else:
-        return Snapshot(members, before)
-    wanted = {sample for samples in members.values() for sample in samples}
-    for sample, value in zip(*carriers.values(["id", place.path]), strict=True):
-        if sample in wanted:
-            before[sample] = value
-    return Snapshot(members, before)
+        return {}
+    return dict(zip(*carriers.values(["id", target.path]), strict=True))
 
 
-def subset_of_units(dataset: Any, snap: Snapshot, names: Sequence[str]) -> dict[str, str]:
-    """Find the units that already are in one of the subsets; a unit in two of them is an error."""
-    known = set(names)
-    found: dict[str, str] = {}
-    torn: dict[str, set[str]] = {}
-    for unit, samples in snap.samples.items():
-        carried: set[str] = set()
-        for sample in samples:
-            value = snap.before.get(sample, ())
-            carried.update(known.intersection((value,) if isinstance(value, str) else value))
-        if len(carried) > 1:
-            torn[unit] = carried
-        found.update((unit, name) for name in carried)
-    if torn:
-        first, carried = next(iter(torn.items()))
-        file = flattened(dataset)[snap.samples[first][0]].filepath
-        others = f", and {len(torn) - 1} more are in two subsets" if len(torn) > 1 else ""
-        raise EvoSplitError(
-            f"{first!r} ({file}) is already in {' and '.join(sorted(carried))}{others}, so it cannot be kept; "
-            "remove all but one, or replace the earlier split"
-        )
+def subsets_of_units(
+    dataset: Any, units: Sequence[str], names: Sequence[str], field: str | None = None
+) -> list[list[str]]:
+    """List which of the subsets each unit is in already, by its tags or by the field, in the order of `names`."""
+    with without_collecting():
+        carried = _carried(dataset, Target(field, frozenset(names)))
+        samples = units_of(dataset) if is_grouped(dataset) else None
+    found = []
+    for unit in units:
+        there: set[str] = set()
+        for sample in (unit,) if samples is None else samples.get(unit, ()):
+            value = carried.get(sample)
+            if value is not None:
+                there.update((value,) if isinstance(value, str) else value)
+        found.append([name for name in names if name in there] if there else [])
     return found
+
+
+def write_split(
+    samples: Any,
+    split: Split,
+    *,
+    field: str | None = None,
+    label_fields: Sequence[str] = (),
+    keep_tags: bool = False,
+    overwrite: bool = False,
+    members: Mapping[str, list[str]] | None = None,
+) -> runs.SplitRun:
+    """Write a split onto its samples and record it.
+
+    The record is made first, so that `undo_split` can restore the tags whatever happens while they are written.
+
+    Parameters
+    ----------
+    samples
+        The dataset, or any view of it.
+    split
+        A split whose ids are sample ids (group ids in a grouped dataset).
+    field
+        A string field to write into instead of tags; created if missing.
+    label_fields
+        The label fields that were split, for the record.
+    keep_tags
+        Leave the tags of earlier splits with other names.
+    overwrite
+        Replace values of the field that EvoSplit did not write.
+    members
+        What `units_of` gives, where it is known already.
+    """
+    dataset = root_dataset(samples)
+    check_field(dataset, field)
+    with without_collecting():
+        managed = frozenset(split.names)
+        further = runs.written_tags(dataset) - managed if field is None and not keep_tags else set()
+        names = np.array(split.names, dtype=object)[split.assignment]
+        subset = dict(zip(split.sample_ids.tolist(), names.tolist(), strict=True))
+        snap = _snapshot(dataset, subset, Target(field, managed), members=members, further=further)
+        if field is not None and not overwrite and field not in runs.written_fields(dataset):
+            _check_lost(dataset, snap, field, {unit: (name,) for unit, name in subset.items()})
+        written = runs.tags_on(dataset, snap.samples, further)
+        taken = {
+            sample: sorted(gone)
+            for sample, found in written.items()
+            if (gone := found.intersection(snap.before.get(sample, ())))
+        }
+        run = runs.SplitRun(
+            key=runs.next_key(dataset),
+            split=split,
+            label_fields=tuple(label_fields),
+            field=field,
+            created_field=field is not None and dataset.get_field(field) is None,
+            managed=managed,
+            samples=tuple(sample for several in snap.samples.values() for sample in several),
+            before=snap.before,
+            taken=taken,
+            keep_tags=keep_tags,
+        )
+        runs.save_run(dataset, run)
+        try:
+            _write(dataset, snap, subset, Target(field, managed, taken))
+        except BaseException:
+            undo_split(dataset)
+            raise
+    return run
+
+
+def undo_split(dataset: Any) -> runs.SplitRun:
+    """Restore tags or field as they were before the latest recorded split, and forget that split.
+
+    Tags that were added or removed by others in the meantime stay as they are. Call it again to go further back.
+
+    Returns
+    -------
+    SplitRun
+        The record of the split that was taken back.
+    """
+    dataset = root_dataset(dataset)
+    with without_collecting():
+        run = runs.load_run(dataset)
+        target = Target(run.field, run.managed, run.taken)
+        _restore(dataset, run.samples, run.before, target, created_field=run.created_field)
+        runs.delete_run(dataset, run.key)
+    return run
 
 
 def new_tags(tags: Sequence[str], name: str, managed: Collection[str]) -> list[str]:
@@ -180,53 +283,53 @@ def old_tags(now: Sequence[str], before: Sequence[str], managed: Collection[str]
     return [*kept, *(tag for tag in now if tag not in managed and tag not in before)]
 
 
-def write(dataset: Any, snap: Snapshot, subset: Mapping[str, str], place: Place) -> None:
+def _write(dataset: Any, snap: _Snapshot, subset: Mapping[str, str], target: Target) -> None:
     """Put each unit's samples into its subset; only what changes is written."""
     changes: dict[str, Any] = {}
     untagged: dict[str, list[str]] = {}  # adding a tag to many samples is cheaper than setting the tags of each
     for unit, name in subset.items():
         for sample in snap.samples[unit]:
             before = snap.before.get(sample)
-            if before is None and place.field is None:
+            if before is None and target.field is None:
                 untagged.setdefault(name, []).append(sample)
                 continue
-            after = new_tags(before, name, place.replaced(sample)) if place.field is None and before else name
+            after = new_tags(before, name, target.replaced(sample)) if target.field is None and before else name
             if after != before:
                 changes[sample] = after
-    if place.field is not None and dataset.get_field(place.field) is None:
-        dataset.add_sample_field(place.field, fo.StringField, description=DESCRIPTION)
+    if target.field is not None and dataset.get_field(target.field) is None:
+        dataset.add_sample_field(target.field, fo.StringField, description=runs.DESCRIPTION)
     for name, samples in untagged.items():
         flattened(dataset).select(samples).tag_samples(name)
-    _set(dataset, place.path, changes)
+    _set(dataset, target.path, changes)
 
 
-def restore(
-    dataset: Any, samples: Iterable[str], before: Mapping[str, Any], place: Place, *, created_field: bool
+def _restore(
+    dataset: Any, samples: Iterable[str], before: Mapping[str, Any], target: Target, *, created_field: bool
 ) -> None:
     """Give the samples back what they carried; without an entry in `before` that was nothing of the split.
 
     Samples that were deleted in the meantime are skipped.
     """
-    if place.field is not None and dataset.get_field(place.field) is None:
+    if target.field is not None and dataset.get_field(target.field) is None:
         return  # the user deleted the field, and with it the split
-    ids, values = flattened(dataset).values(["id", place.path])
+    ids, values = flattened(dataset).values(["id", target.path])
     touched = set(samples)
     changes: dict[str, Any] = {}
     for sample, value in zip(ids, values, strict=True):
         if sample not in touched:
             continue
-        now = (value or []) if place.field is None else value
-        if place.field is None:
-            replaced = place.replaced(sample)
+        now = (value or []) if target.field is None else value
+        if target.field is None:
+            replaced = target.replaced(sample)
             own = [tag for tag in now if tag not in replaced]
             old: Any = old_tags(now, before.get(sample, own), replaced)
         else:
             old = before.get(sample)
         if old != now:
             changes[sample] = old
-    _set(dataset, place.path, changes)
-    if created_field and not flattened(dataset).count(place.path):
-        dataset.delete_sample_field(place.path)
+    _set(dataset, target.path, changes)
+    if created_field and not flattened(dataset).count(target.path):
+        dataset.delete_sample_field(target.path)
 
 
 def _set(dataset: Any, path: str, changes: Mapping[str, Any]) -> None:

@@ -98,7 +98,7 @@ class TestEveryAdapterReplaysEveryManifest:
     def test_subsets(self, hosts, tmp_path, maker):
         """All three put each picture where the split has it."""
         from evosplit_plugins.coco import apply_split as apply_coco
-        from evosplit_plugins.fiftyone_plugin import apply_manifest
+        from evosplit_plugins.fiftyone_plugin import apply_split
         from evosplit_plugins.hf import apply_split as apply_hf
 
         path, table, dataset = hosts
@@ -109,7 +109,7 @@ class TestEveryAdapterReplaysEveryManifest:
             assert {image["file_name"] for image in images} == {file for file in subset if subset[file] == name}
         parts = apply_hf(table, manifest)
         assert {file: name for name, part in parts.items() for file in part["file_name"]} == subset
-        apply_manifest(dataset, manifest, field="again")
+        apply_split(dataset, manifest, field="again")
         assert {sample.filename: sample["again"] for sample in dataset} == subset
 
     def test_folds_stay_folds(self, hosts, tmp_path):
@@ -128,7 +128,7 @@ class TestEveryAdapterReplaysEveryManifest:
     def test_what_differs_is_said(self, hosts, tmp_path):
         """A manifest of other pictures is refused by all three, with ids and names."""
         from evosplit_plugins.coco import apply_split as apply_coco
-        from evosplit_plugins.fiftyone_plugin import apply_manifest
+        from evosplit_plugins.fiftyone_plugin import apply_split
         from evosplit_plugins.hf import apply_split as apply_hf
 
         path, table, dataset = hosts
@@ -138,7 +138,7 @@ class TestEveryAdapterReplaysEveryManifest:
         for replay in (
             lambda: apply_coco(path, manifest, tmp_path / "again"),
             lambda: apply_hf(table, manifest),
-            lambda: apply_manifest(dataset, manifest),
+            lambda: apply_split(dataset, manifest),
         ):
             with pytest.raises(evosplit.EvoSplitError, match=message):
                 replay()

@@ -28,8 +28,8 @@ def register(plugin: Any) -> None:
         _MissingRequirements.missing = ", ".join(missing)
         plugin.register(_MissingRequirements)
         return
-    from evosplit_plugins.fiftyone_plugin.operators import OPERATORS
-    from evosplit_plugins.fiftyone_plugin.panel import EvoSplitPanel
+    from evosplit_plugins.fiftyone_plugin.app.operators import OPERATORS
+    from evosplit_plugins.fiftyone_plugin.app.panel import EvoSplitPanel
 
     for operator in OPERATORS:
         plugin.register(operator)
@@ -40,7 +40,7 @@ def _make_importable() -> None:
     # Early releases of FiftyOne name this module after the plugin's directory, which may be the engine's name.
     if __name__ in ("evosplit", "evosplit_plugins"):
         sys.modules.pop(__name__, None)
-    root = Path(__file__).resolve().parents[2]
+    root = Path(__file__).resolve().parents[3]
     for package, home in (("evosplit_plugins", root), ("evosplit", root / "core")):
         if find_spec(package) is None:
             sys.path.insert(0, str(home))

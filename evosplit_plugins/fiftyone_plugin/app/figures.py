@@ -1,13 +1,13 @@
-"""The two figures of the panel: the core's charts and drawings, cut and set up for the App."""
+"""The two figures of the panel: the core's drawings, set up for the App."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from evosplit.charts import front_points, label_shares, objective_titles, total_shares
-
-from evosplit import ParetoFront, SplitReport, plots
+from evosplit import ParetoFront, SplitReport
+from evosplit.report import plotly
+from evosplit.report.tables import objective_titles
 
 __all__ = ["front_figure", "hidden_objectives", "label_figure", "shown_labels"]
 
@@ -18,23 +18,18 @@ _CONFIG = {"displayModeBar": False, "scrollZoom": False, "responsive": True}  # 
 
 def shown_labels(report: SplitReport, *, everything: bool) -> int:
     """Return how many labels the figure shows, the rarest first."""
-    occurring = sum(1 for row in report.labels if row.total)
-    return min(occurring, LABELS_AT_MOST if everything else LABELS_AT_FIRST)
+    return min(len(report.occurring), LABELS_AT_MOST if everything else LABELS_AT_FIRST)
 
 
 def label_figure(report: SplitReport, *, everything: bool = False) -> dict[str, Any]:
-    """Draw a bar for each label, rarest on top, cut into the subsets' shares; dashes mark the targets.
-
-    All instances together, and samples without a label, come below them.
-    """
+    """Draw how far each label is from its share in each subset, and in random splits; the rarest on top."""
     shown = max(shown_labels(report, everything=everything), 1)
-    figure = plots.label_figure(label_shares(report, by="instances", limit=shown), total_shares(report))
-    return {**figure, "config": _CONFIG}
+    return {**plotly.label_figure(report, limit=shown), "config": _CONFIG}
 
 
 def front_figure(front: ParetoFront, *, applied: int, selected: int) -> dict[str, Any]:
     """Draw the trade-offs: the one in use is a star, the selected one is ringed."""
-    return {**plots.front_figure(front_points(front, applied), selected=selected), "config": _CONFIG}
+    return {**plotly.front_figure(front, applied, selected=selected), "config": _CONFIG}
 
 
 def hidden_objectives(names: Sequence[str]) -> str:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import fiftyone.operators.types as types
 
 from evosplit import EvoSplitError
-from evosplit_plugins.fiftyone_plugin import door, duplicates, groups, labels, runs, strata, tags
-from evosplit_plugins.fiftyone_plugin.output import plain
-from evosplit_plugins.fiftyone_plugin.request import (
+from evosplit_plugins.fiftyone_plugin import duplicates, fields, reading, runs
+from evosplit_plugins.fiftyone_plugin.app.output import plain
+from evosplit_plugins.fiftyone_plugin.app.request import (
     DEFAULT_CUSTOM,
     DEFAULT_FIELD,
     DEFAULT_FOLDS,
@@ -22,6 +22,7 @@ from evosplit_plugins.fiftyone_plugin.request import (
     several,
     threshold_of,
 )
+from evosplit_plugins.grouping import Links, joined
 
 __all__ = ["add_overwrite", "build_form"]
 
@@ -31,8 +32,8 @@ EFFORTS = {
     "thorough": "Thorough: the best split, takes longer",
 }
 _CALLED = {
-    groups.FOLDER: "filepath: the folder of the file",
-    strata.AREA: "area: class × box size (small, medium, large)",
+    fields.FOLDER: "filepath: the folder of the file",
+    fields.AREA: "area: class × box size (small, medium, large)",
 }
 _remembered: OrderedDict[str, Any] = OrderedDict()
 _REMEMBERED_AT_MOST = 32
@@ -44,7 +45,7 @@ def build_form(ctx: Any) -> Any:
     inputs = types.Object()
     inputs.view_target(ctx, action_description="Split")
     samples = ctx.target_view()
-    paths = labels.label_paths(samples)
+    paths = reading.label_paths(samples)
     if not paths:
         _refuse(inputs, "labels_error", f"The dataset {ctx.dataset.name!r} has no field with labels to spread.")
         return types.Property(inputs, view=types.View(label="EvoSplit"))
@@ -66,7 +67,7 @@ def _add_label_field(inputs: Any, paths: Mapping[str, str]) -> None:
     inputs.list(
         "label_field",
         types.String(),
-        default=[labels.likely_field(paths)],
+        default=[reading.likely_field(paths)],
         label="Label fields",
         description="The labels in these fields are spread evenly over the subsets",
         view=dropdown,
@@ -101,65 +102,71 @@ def _add_preview(inputs: Any, ctx: Any, samples: Any) -> None:
     """Say what will be split and into what sizes, or what is wrong."""
     try:
         request = SplitRequest.from_params(ctx.params)
-        chosen = labels.choose_fields(samples, request.label_field)
-        found: labels.Overview = _remember(ctx, ["labels", *chosen], lambda: labels.overview(samples, chosen))
+        chosen = reading.choose_fields(samples, request.reading.label_field)
+        found: reading.Overview = _remember(ctx, ["labels", *chosen], lambda: reading.overview(samples, chosen))
         if not found.units:
             raise EvoSplitError("There is no sample to split in this view.")
         subsets = request.subsets(found.units)
-        tags.check_field(ctx.dataset, request.field)
-        lost = _lost(ctx, samples, request, subsets.names)
-        if lost and not request.overwrite:
+        lost = _lost(ctx, samples, request)
+        if lost:
             raise EvoSplitError(lost)
-        strata.check_strata(samples, request.strata_fields, chosen)
+        fields.check_strata(samples, request.request.strata, chosen)
         together = _together(ctx, samples, request)
     except EvoSplitError as error:
         _refuse(inputs, "request_error", _sentence(error))
         return
     sizes = ", ".join(f"{name} {size:,}" for name, size in zip(subsets.names, subsets.sizes, strict=True))
-    near = ", as near as whole groups allow" if request.group_field or request.near_duplicates else ""
+    groups = request.request.groups or request.reading.near_duplicates
+    near = ", as near as whole groups allow" if groups else ""
     inputs.view("preview", types.Notice(label=plain(f"{found} will be split: {sizes}{near}{together}")))
 
 
-def _lost(ctx: Any, samples: Any, request: SplitRequest, names: Sequence[str]) -> str:
-    """Say which values the field would lose that EvoSplit did not write."""
-    kept = names if request.keep else ()
+def _lost(ctx: Any, samples: Any, request: SplitRequest) -> str:
+    """Say why the field cannot be written, or which values it would lose that EvoSplit did not write."""
 
     def find() -> str:
-        units = list(dict.fromkeys(labels.Units.of(samples).values([])[0]))
         try:
-            door.check_values(ctx.dataset, units, request.field, kept)
+            request.check_field(samples)
         except EvoSplitError as error:
             return str(error)
         return ""
 
-    said: str = "" if request.field is None else _remember(ctx, ["lost", request.field, *kept], find)
+    asked = ["lost", request.field, request.writing.overwrite, request.keep_existing, *request.request.names()]
+    said: str = "" if request.field is None else _remember(ctx, asked, find)
     return said
 
 
 def _together(ctx: Any, samples: Any, request: SplitRequest) -> str:
     """Say how many groups there are, unless finding out would keep the user waiting."""
-    source, threshold = request.near_duplicates, request.duplicate_threshold
-    if not request.group_field and source is None:
+    by, source = request.request.groups, request.reading.near_duplicates
+    threshold = request.reading.duplicate_threshold
+    if not by and source is None:
         return ""
-    large = labels.flattened(labels.root_dataset(samples)).count() > _COMPARED_AT_MOST
+    large = reading.flattened(reading.root_dataset(samples)).count() > _COMPARED_AT_MOST
     if source is not None and large and duplicates.is_run(samples, source):
         return "; near duplicates are looked for when it runs"
 
     def find() -> str:
-        units = list(dict.fromkeys(labels.Units.of(samples).values([])[0]))
-        found = groups.find_groups(samples, units, by=request.group_field, near_duplicates=source, threshold=threshold)
-        return f" ({found})"
+        units = list(dict.fromkeys(reading.Units.of(samples).values([])[0]))
+        known = fields.read_fields(samples, units, {}, groups=by, strata=())
+        near, _ = duplicates.find_links(samples, units, [None] * len(units), source, threshold)
+        links = [Links(values, f"{name}=" if len(by) > 1 else "") for name, values in known.groups.items()]
+        sizes = Counter(name for name in joined([*links, *near]) or () if name is not None)
+        if not sizes:
+            return " (no groups were found)"
+        largest = reading.plural(max(sizes.values()), "sample")
+        return f" ({reading.plural(len(sizes), 'group')}, the largest of {largest})"
 
-    said: str = _remember(ctx, ["groups", *request.group_field, source, threshold], find)
+    said: str = _remember(ctx, ["groups", *by, source, threshold], find)
     return said
 
 
 def _add_groups(inputs: Any, ctx: Any, samples: Any) -> None:
     dropdown = types.DropdownView(multiple=True, allow_duplicates=False)
-    for name in groups.group_fields(samples):
+    for name in fields.group_fields(samples):
         dropdown.add_choice(name, label=_CALLED.get(name, name))
     inputs.list(
-        "group_field",
+        "group_by",
         types.String(),
         default=[],
         required=False,
@@ -167,7 +174,7 @@ def _add_groups(inputs: Any, ctx: Any, samples: Any) -> None:
         description="For example frames of one video or pictures of one patient: they never cross subsets",
         view=dropdown,
     )
-    offered: list[str] = _remember(ctx, ["duplicates"], lambda: groups.duplicate_sources(samples))
+    offered: list[str] = _remember(ctx, ["duplicates"], lambda: duplicates.duplicate_sources(samples))
     if not offered:
         return
     row = inputs.h_stack("duplicates", gap=2)
@@ -196,12 +203,12 @@ def _add_groups(inputs: Any, ctx: Any, samples: Any) -> None:
 
 
 def _add_strata(inputs: Any, ctx: Any, samples: Any, paths: Mapping[str, str]) -> None:
-    chosen = several(ctx.params.get("label_field")) or (labels.likely_field(paths) or "",)
+    chosen = several(ctx.params.get("label_field")) or (reading.likely_field(paths) or "",)
     dropdown = types.DropdownView(multiple=True, allow_duplicates=False)
-    for name in strata.strata_fields(samples, chosen):
+    for name in fields.strata_fields(samples, chosen):
         dropdown.add_choice(name, label=_CALLED.get(name, name))
     inputs.list(
-        "strata_fields",
+        "stratify_by",
         types.String(),
         default=[],
         required=False,

@@ -11,14 +11,14 @@ from typing import Any
 import fiftyone as fo
 
 from evosplit import EvoSplitError, __version__
-from evosplit_plugins.fiftyone_plugin.operators import OPERATORS, PLUGIN
-from evosplit_plugins.fiftyone_plugin.output import PANEL
+from evosplit_plugins.fiftyone_plugin.app.operators import OPERATORS, PLUGIN
+from evosplit_plugins.fiftyone_plugin.app.output import PANEL
 
 __all__ = ["install", "plugin_definition"]
 
 _LINK = '''"""Written by `evosplit fiftyone install`: the plugin is the installed package evosplit_plugins."""
 
-from evosplit_plugins.fiftyone_plugin.entry import register
+from evosplit_plugins.fiftyone_plugin.app.entry import register
 
 __all__ = ["register"]
 '''

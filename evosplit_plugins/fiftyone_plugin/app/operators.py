@@ -1,6 +1,6 @@
 """The operators of the App: split, undo, save a manifest, replay it.
 
-Each is thin: the form comes from `form`, the work is done by `door`, what is shown comes from `output`.
+Each is thin: the form comes from `form`, the work is done by `request` and `api`, what is shown comes from `output`.
 """
 
 from __future__ import annotations
@@ -14,12 +14,24 @@ import fiftyone.operators as foo
 import fiftyone.operators.types as types
 
 from evosplit import EvoSplitError, Split
-from evosplit_plugins.fiftyone_plugin import door, jobs, labels, runs
-from evosplit_plugins.fiftyone_plugin.form import add_overwrite, build_form
-from evosplit_plugins.fiftyone_plugin.output import PANEL, message_output, plain, split_output, split_result
-from evosplit_plugins.fiftyone_plugin.request import SplitRequest
+from evosplit_plugins.fiftyone_plugin import api, runs
+from evosplit_plugins.fiftyone_plugin.app import jobs
+from evosplit_plugins.fiftyone_plugin.app.form import add_overwrite, build_form
+from evosplit_plugins.fiftyone_plugin.app.output import PANEL, message_output, plain, split_output, split_result
+from evosplit_plugins.fiftyone_plugin.app.request import SplitRequest, several
+from evosplit_plugins.fiftyone_plugin.reading import root_dataset
 
-__all__ = ["OPERATORS", "PLUGIN", "ApplyManifest", "CancelSplit", "EvoSplit", "SaveManifest", "UndoSplit"]
+__all__ = [
+    "ICON",
+    "OPERATORS",
+    "PLUGIN",
+    "ApplyManifest",
+    "CancelSplit",
+    "EvoSplit",
+    "SaveManifest",
+    "UndoSplit",
+    "run_label",
+]
 
 PLUGIN = "@evosplit/evosplit"
 ICON = "call_split"
@@ -47,34 +59,35 @@ class EvoSplit(foo.Operator):  # type: ignore[misc]  # fiftyone is untyped
     def __call__(
         self,
         samples: Any,
-        ratios: door.Ratios | None = None,
+        ratios: Mapping[str, float] | Sequence[float] | None = None,
         *,
         delegate: bool = False,
         **options: Any,
     ) -> Any:
         """Split from Python, as `evosplit_fiftyone` does; with `delegate` the run is queued instead.
 
-        A queued run takes the options that the form has: folds, label_field, field, keep, overwrite, group_field,
-        near_duplicates (a brain key or a field), duplicate_threshold, group_copies, strata_fields, cover,
-        min_per_label, label_weights, effort, seed.
+        A queued run takes the options that the form has: folds, label_field, field, overwrite, keep_tags, group_by,
+        near_duplicates (a brain key or a field), duplicate_threshold, group_copies, stratify_by, locked (names of
+        subsets), cover, min_per_label, label_weights, effort, seed.
         """
         if not delegate:
-            return door.evosplit_fiftyone(samples, ratios, **options)
+            return api.evosplit_fiftyone(samples, ratios, **options)
         field = options.pop("field", None)
-        for name in ("label_field", "group_field", "strata_fields"):
+        if isinstance(options.get("locked"), Mapping):
+            raise EvoSplitError("a queued run takes locked= as the names of subsets that are there; tag the samples")
+        for name in ("label_field", "group_by", "stratify_by", "locked"):
             if options.get(name) is not None:
-                options[name] = [options[name]] if isinstance(options[name], str) else list(options[name])
+                options[name] = list(several(options[name]))
         if not isinstance(options.get("near_duplicates"), str | None):
-            raise EvoSplitError("a queued run takes near_duplicates as a brain key or a field; save the index first")
+            raise EvoSplitError("a queued run takes near_duplicates= as a brain key or a field; save the index first")
         params = {
             "ratios": dict(ratios) if isinstance(ratios, Mapping) else ratios and list(ratios),
             "write": "tags" if field is None else "field",
             "field": field,
-            "existing": "keep" if options.pop("keep", False) else "replace",
             **options,
         }
         given = {name: value for name, value in params.items() if value is not None}
-        target = {"view": samples.view(), "dataset": labels.root_dataset(samples)}
+        target = {"view": samples.view(), "dataset": root_dataset(samples)}
         return foo.execute_operator(self.uri, {**target, "params": given, "request_delegation": True})
 
     def resolve_placement(self, ctx: Any) -> Any:
@@ -101,14 +114,12 @@ class EvoSplit(foo.Operator):  # type: ignore[misc]  # fiftyone is untyped
     def _run(self, ctx: Any, set_progress: Any) -> dict[str, Any]:
         samples = ctx.target_view()
         request = SplitRequest.from_params(ctx.params)
-        fields = tuple(labels.choose_fields(samples, request.label_field))
 
         def on_progress(done: float, message: str) -> None:
             if set_progress is not None:
                 set_progress(progress=done, label=message)
 
-        split = door.make_split(samples, on_progress=on_progress, **request.options())
-        return _write(samples, split, fields, request)
+        return _write(samples, request.search(samples, on_progress), request)
 
     def _stream(self, ctx: Any) -> Iterator[Any]:
         """Search in the background and write at the end, so that cancelling leaves the dataset as it was."""
@@ -116,10 +127,7 @@ class EvoSplit(foo.Operator):  # type: ignore[misc]  # fiftyone is untyped
         try:
             samples = ctx.target_view()
             request = SplitRequest.from_params(ctx.params)
-            fields = tuple(labels.choose_fields(samples, request.label_field))
-            search = jobs.SearchJob(
-                lambda on_progress: door.make_split(samples, on_progress=on_progress, **request.options()),
-            )
+            search = jobs.SearchJob(lambda on_progress: request.search(samples, on_progress))
             with search:
                 while not search.wait(_POLL_SECONDS):
                     yield _show_progress(ctx, search.key, *search.progress)
@@ -131,7 +139,7 @@ class EvoSplit(foo.Operator):  # type: ignore[misc]  # fiftyone is untyped
             if cancelled:
                 yield _show(ctx, message_output("EvoSplit", "Cancelled. The dataset is as it was."), {})
                 return
-            result = _write(samples, split, fields, request)
+            result = _write(samples, split, request)
             written = True
             yield ctx.ops.reload_dataset()
             yield from _refresh_panels(ctx)
@@ -182,7 +190,7 @@ class UndoSplit(_RecordOperator):
 
     def __call__(self, samples: Any) -> None:
         """Undo from Python."""
-        door.undo_split(samples)
+        api.undo_split(samples)
 
     def resolve_input(self, ctx: Any) -> Any:
         """Say what will be undone."""
@@ -201,7 +209,7 @@ class UndoSplit(_RecordOperator):
 
     def execute(self, ctx: Any) -> dict[str, Any]:
         """Restore, forget the run and show the dataset as it is now."""
-        run = door.undo_split(ctx.dataset)
+        run = api.undo_split(ctx.dataset)
         ctx.ops.reload_dataset()
         _refresh_panels(ctx)
         return {"message": f"The split {run.key} was undone: {len(run.samples):,} samples are as they were."}
@@ -223,7 +231,7 @@ class SaveManifest(_RecordOperator):
 
     def __call__(self, samples: Any, path: str, *, run_key: str | None = None) -> Split:
         """Save from Python."""
-        return door.save_manifest(samples, path, run_key=run_key)
+        return api.save_manifest(samples, path, run_key=run_key)
 
     def resolve_input(self, ctx: Any) -> Any:
         """Ask which split, and where to."""
@@ -243,7 +251,7 @@ class SaveManifest(_RecordOperator):
     def execute(self, ctx: Any) -> dict[str, Any]:
         """Write the file."""
         path = _path(ctx)
-        split = door.save_manifest(ctx.dataset, path, run_key=ctx.params.get("run_key"))
+        split = api.save_manifest(ctx.dataset, path, run_key=ctx.params.get("run_key"))
         return {"message": f"{len(split.sample_ids):,} entries were written to {path}."}
 
 
@@ -263,7 +271,7 @@ class ApplyManifest(_RecordOperator):
 
     def __call__(self, samples: Any, path: str, *, field: str | None = None, overwrite: bool = False) -> Split:
         """Replay from Python."""
-        return door.apply_manifest(samples, path, field=field, overwrite=overwrite)
+        return api.apply_split(samples, path, field=field, overwrite=overwrite)
 
     def resolve_input(self, ctx: Any) -> Any:
         """Ask for the file and where to write."""
@@ -284,7 +292,7 @@ class ApplyManifest(_RecordOperator):
     def execute(self, ctx: Any) -> dict[str, Any]:
         """Tag the samples and record the split."""
         field, overwrite = ctx.params.get("field") or None, bool(ctx.params.get("overwrite"))
-        split = door.apply_manifest(ctx.target_view(), _path(ctx), field=field, overwrite=overwrite)
+        split = api.apply_split(ctx.target_view(), _path(ctx), field=field, overwrite=overwrite)
         ctx.ops.reload_dataset()
         _refresh_panels(ctx)
         sizes = ", ".join(f"{name} {size:,}" for name, size in zip(split.names, split.sizes, strict=True))
@@ -301,11 +309,9 @@ def run_label(dataset: Any, key: str) -> str:
     return f"{key.removeprefix('evosplit_')}: {sizes} ({info.timestamp:%Y-%m-%d %H:%M})"
 
 
-def _write(samples: Any, split: Split, fields: Sequence[str], request: SplitRequest) -> dict[str, Any]:
-    key = door.apply_split(
-        samples, split, field=request.field, label_field=fields, keep=request.keep, overwrite=request.overwrite
-    )
-    return split_result(split, key=key, label_fields=fields, field=request.field)
+def _write(samples: Any, split: Split, request: SplitRequest) -> dict[str, Any]:
+    run = request.write(samples, split)
+    return split_result(split, key=run.key, label_fields=run.label_fields, field=run.field)
 
 
 def _show_progress(ctx: Any, job: str, done: float, message: str) -> Any:

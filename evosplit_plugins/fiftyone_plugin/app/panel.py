@@ -11,27 +11,23 @@ import fiftyone.operators.types as types
 from fiftyone import ViewField as F
 
 from evosplit import EvoSplitError, ParetoFront, Split, SplitReport
-from evosplit_plugins.fiftyone_plugin import door, figures, labels, runs
-from evosplit_plugins.fiftyone_plugin.operators import ICON, PLUGIN, run_label
-from evosplit_plugins.fiftyone_plugin.output import (
-    MISSING_COLUMNS,
+from evosplit.report import Table
+from evosplit_plugins.fiftyone_plugin import runs
+from evosplit_plugins.fiftyone_plugin.app import figures
+from evosplit_plugins.fiftyone_plugin.app.operators import ICON, PLUGIN, run_label
+from evosplit_plugins.fiftyone_plugin.app.output import (
     PANEL,
-    Rows,
     add_notes,
     add_table,
     in_words,
-    instance_columns,
-    instance_table,
     lines,
-    measure_table,
-    missing_table,
     plain,
-    size_columns,
-    size_table,
-    strata_columns,
-    strata_table,
-    worst_table,
+    shown_tables,
+    table_columns,
+    table_rows,
 )
+from evosplit_plugins.fiftyone_plugin.reading import is_grouped
+from evosplit_plugins.fiftyone_plugin.writing import write_split
 
 __all__ = ["EvoSplitPanel"]
 
@@ -83,8 +79,7 @@ class EvoSplitPanel(foo.Panel):  # type: ignore[misc]  # fiftyone is untyped
             return
         split = _point(run, self._selected(ctx, run))
         try:
-            keep = bool(run.split.settings.get("keep"))
-            door.apply_split(ctx.dataset, split, field=run.field, label_field=run.label_fields, keep=keep)
+            write_split(ctx.dataset, split, field=run.field, label_fields=run.label_fields, keep_tags=run.keep_tags)
         except EvoSplitError as error:
             ctx.ops.notify(str(error), variant="error")
             return
@@ -94,18 +89,16 @@ class EvoSplitPanel(foo.Panel):  # type: ignore[misc]  # fiftyone is untyped
         ctx.ops.notify(f"Applied: {sizes}", variant="success")
 
     def on_bar(self, ctx: Any) -> None:
-        """Filter the App's view to the samples behind a bar."""
+        """Filter the App's view to the samples behind a point."""
         run = self._run(ctx)
         if run is None:
             return
         subset, row = int(ctx.params["trace_idx"]), int(ctx.params["idx"])
         point = self._selected(ctx, run)
         split, report = _point(run, point), _report(ctx.dataset, run, point)
-        occurring = [entry for entry in report.labels if sum(entry.instances)]
-        shown = figures.shown_labels(report, everything=bool(ctx.panel.get_state("everything", False)))
-        if row >= shown:
-            return  # the totals below the labels
-        label = occurring[row].label
+        if subset >= len(split.names):
+            return  # the bar of random splits
+        label = report.occurring[row].label
         ctx.ops.set_view(samples_with(ctx.dataset, run, split, label, split.names[subset]))
 
     def render(self, ctx: Any) -> Any:
@@ -139,20 +132,13 @@ class EvoSplitPanel(foo.Panel):  # type: ignore[misc]  # fiftyone is untyped
         report = _report(ctx.dataset, run, selected)
         panel.view("summary", types.Notice(label=lines(in_words(report))))
         add_notes(panel, report.notes)
-        _table(ctx, panel, "sizes", "Sizes", size_table(report), size_columns(report))
-        _table(ctx, panel, "instances", "Labels in each subset", instance_table(report), instance_columns(report))
         self._render_labels(ctx, panel, report)
+        *others, measures = shown_tables(report, _applied(ctx.dataset, run, selected))
+        for at, table in enumerate(others):
+            _table(ctx, panel, f"table{at}", table)
         if split.front is not None:
-            self._render_front(ctx, panel, run, split.front, selected, report)
-        columns = {"label": "Label", "samples": "Samples", "per_subset": " / ".join(split.names), "off": "Off by"}
-        _table(ctx, panel, "worst", "Furthest from their share", worst_table(report), columns)
-        further = strata_table(report)
-        if further:
-            title = "Further fields, furthest from their share"
-            _table(ctx, panel, "strata", title, further, strata_columns(report))
-        missing = missing_table(report)
-        if missing:
-            _table(ctx, panel, "missing", "Missing in some subset", missing, MISSING_COLUMNS)
+            self._render_front(ctx, panel, run, split.front, selected)
+        _table(ctx, panel, "measures", measures)
 
     def _render_choice(self, ctx: Any, panel: Any, run: runs.SplitRun) -> None:
         choices = types.DropdownView()
@@ -174,10 +160,8 @@ class EvoSplitPanel(foo.Panel):  # type: ignore[misc]  # fiftyone is untyped
         run: runs.SplitRun,
         front: ParetoFront,
         selected: int,
-        report: SplitReport,
     ) -> None:
         split = run.split
-        other = selected != split.chosen
         words = "The search found one best split, no trade-offs."
         if len(front) > 1:
             words = f"{len(front)} trade-offs were found; the star is in use. Click a point to look at it."
@@ -185,29 +169,26 @@ class EvoSplitPanel(foo.Panel):  # type: ignore[misc]  # fiftyone is untyped
         panel.view("front_header", types.HeaderView(label="Trade-offs", description=words))
         figure = figures.front_figure(front, applied=split.chosen, selected=selected)
         panel.plot("front", on_click=self.on_point, **figure)
-        columns = {"measure": "Measure", "split": "Point" if other else "This split"}
-        if other:
-            columns["applied"] = "In use"
-        columns |= {"random": "Random", "bound": "Bound"}
-        rows = measure_table(report, _report(ctx.dataset, run, split.chosen) if other else None)
-        _table(ctx, panel, "measures", "Measures (smaller is better)", rows, columns)
         panel.btn(
             "apply",
             label="Apply this split",
             icon="check",
             variant="contained",
             on_click=self.on_apply,
-            disabled=not other,
+            disabled=selected == split.chosen,
         )
 
     def _render_labels(self, ctx: Any, panel: Any, report: SplitReport) -> None:
         everything = bool(ctx.panel.get_state("everything", False))
-        occurring = sum(1 for row in report.labels if sum(row.instances))
+        occurring = len(report.occurring)
         shown = figures.shown_labels(report, everything=everything)
         which = (
-            f"the {shown} rarest of {occurring} labels" if shown < occurring else f"{occurring} labels, rarest first"
+            f"The {shown} rarest of {occurring} labels" if shown < occurring else f"{occurring} labels, rarest first"
         )
-        words = f"{which[:1].upper()}{which[1:]}; dashed lines mark the targets. Click a bar to see its samples."
+        words = (
+            f"{which}: how much more or less than its share a subset holds; grey bars show random splits, a cross a "
+            "label that a subset lacks. Click a point to see its samples."
+        )
         panel.view("labels_header", types.HeaderView(label="Label distribution", description=words))
         panel.plot("labels", on_click=self.on_bar, **figures.label_figure(report, everything=everything))
         if occurring > figures.LABELS_AT_FIRST:
@@ -232,7 +213,7 @@ def samples_with(dataset: Any, run: runs.SplitRun, split: Split, label: str, sub
 
     The split that is in use is found by its tags; groups, and splits that are not in use, by their ids.
     """
-    grouped = labels.is_grouped(dataset)
+    grouped = is_grouped(dataset)
     in_use = run.key == runs.run_keys(dataset)[-1] and split.chosen == run.split.chosen
     if split.counts is None or (in_use and not grouped):
         fields, name = list(run.label_fields), label
@@ -247,9 +228,14 @@ def samples_with(dataset: Any, run: runs.SplitRun, split: Split, label: str, sub
     return dataset.select_groups(ids) if grouped else dataset.select(ids)
 
 
-def _table(ctx: Any, panel: Any, name: str, label: str, rows: Rows, columns: dict[str, str]) -> None:
-    ctx.panel.set_data(name, rows)
-    add_table(panel, name, label, columns)
+def _table(ctx: Any, panel: Any, name: str, table: Table) -> None:
+    ctx.panel.set_data(name, table_rows(table))
+    add_table(panel, name, table.title, table_columns(table))
+
+
+def _applied(dataset: Any, run: runs.SplitRun, selected: int) -> SplitReport | None:
+    """Return the report of the split in use where another one is looked at."""
+    return None if selected == run.split.chosen else _report(dataset, run, run.split.chosen)
 
 
 def _load(dataset: Any, key: str) -> runs.SplitRun:

@@ -2,14 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
-from evosplit import EvoSplitError
-from evosplit.ratios import Subsets, fold_subsets, resolve_subsets
+from evosplit import EvoSplitError, Split
+from evosplit.ratios import Subsets
+from evosplit_plugins.adapter import split_with
+from evosplit_plugins.fiftyone_plugin.adapter import FiftyOneAdapter, FiftyOneReading, FiftyOneWriting
+from evosplit_plugins.fiftyone_plugin.api import refuse_values
+from evosplit_plugins.fiftyone_plugin.reading import root_dataset
+from evosplit_plugins.fiftyone_plugin.runs import SplitRun
+from evosplit_plugins.fiftyone_plugin.writing import check_field, write_split
+from evosplit_plugins.progress import OnProgress
+from evosplit_plugins.request import Request
 
-__all__ = ["SplitRequest", "parse_subsets", "parse_weights"]
+__all__ = [
+    "DEFAULT_CUSTOM",
+    "DEFAULT_FIELD",
+    "DEFAULT_FOLDS",
+    "NO_DUPLICATES",
+    "PRESETS",
+    "SplitRequest",
+    "parse_subsets",
+    "parse_weights",
+    "several",
+    "threshold_of",
+]
 
 PRESETS = {
     "train_val_test": {"train": 0.8, "val": 0.1, "test": 0.1},
@@ -23,24 +42,20 @@ NO_DUPLICATES = "_none"  # no field or run can be called so
 
 @dataclass(frozen=True)
 class SplitRequest:
-    """What the user asks for, as keywords of `evosplit_fiftyone`."""
+    """What the user asks for.
 
-    label_field: tuple[str, ...] | None
-    ratios: Mapping[str, float] | None
-    folds: int | None
-    field: str | None
-    keep: bool
-    overwrite: bool
-    group_field: tuple[str, ...]
-    near_duplicates: str | None
-    duplicate_threshold: float | None
-    group_copies: bool
-    strata_fields: tuple[str, ...]
-    cover: bool | str
-    min_per_label: int
-    label_weights: Mapping[str, float] | None
-    effort: str
-    seed: int
+    Attributes
+    ----------
+    request, reading, writing
+        The options that every adapter takes, and those of this one.
+    keep_existing
+        Whether what is in a subset already stays there, in whichever of the subsets there are.
+    """
+
+    request: Request
+    reading: FiftyOneReading
+    writing: FiftyOneWriting
+    keep_existing: bool = False
 
     @classmethod
     def from_params(cls, params: Mapping[str, Any]) -> SplitRequest:
@@ -48,9 +63,9 @@ class SplitRequest:
 
         Examples
         --------
-        >>> SplitRequest.from_params({"subsets": "folds", "folds": 3}).folds
+        >>> SplitRequest.from_params({"subsets": "folds", "folds": 3}).request.folds
         3
-        >>> dict(SplitRequest.from_params({"ratios": {"train": 0.9, "test": 0.1}}).ratios)
+        >>> SplitRequest.from_params({"ratios": {"train": 0.9, "test": 0.1}}).request.ratios
         {'train': 0.9, 'test': 0.1}
         """
         for row in ("duplicates", "search"):  # the form nests what it shows side by side
@@ -74,36 +89,82 @@ class SplitRequest:
         if least is not None and int(least) < 1:
             raise EvoSplitError(f"{least} samples of each label make no minimum; give at least 1")
         seed = params.get("seed")
-        return cls(
-            label_field=several(params.get("label_field")) or None,
+        request = Request(
             ratios=ratios,
             folds=folds,
-            field=(params.get("field") or DEFAULT_FIELD) if write == "field" else None,
-            keep=existing == "keep",
-            overwrite=bool(params.get("overwrite")),
-            group_field=several(params.get("group_field")),
-            near_duplicates=near_duplicates,
-            duplicate_threshold=None if threshold is None else float(threshold),
+            group_by=several(params.get("group_by")),
             group_copies=hidden or params.get("group_copies", True) is not False,
-            strata_fields=several(params.get("strata_fields")),
+            stratify_by=several(params.get("stratify_by")),
+            locked=several(params.get("locked")),
             cover=cover,
             min_per_label=1 if least is None else int(least),
             label_weights=parse_weights(weights) if isinstance(weights, str) else weights or None,
             effort=params.get("effort") or "normal",
             seed=0 if seed is None else int(seed),
         )
+        reading = FiftyOneReading(
+            label_field=several(params.get("label_field")) or None,
+            field=(params.get("field") or DEFAULT_FIELD) if write == "field" else None,
+            near_duplicates=near_duplicates,
+            duplicate_threshold=None if threshold is None else float(threshold),
+        )
+        kept = existing == "keep"
+        writing = FiftyOneWriting(
+            overwrite=bool(params.get("overwrite")),
+            keep_tags=kept or bool(params.get("keep_tags")),
+            dry_run=True,
+        )
+        return cls(request, reading, writing, kept)
+
+    @property
+    def field(self) -> str | None:
+        """The field to write into; None for tags."""
+        return self.reading.field
 
     def subsets(self, n_units: int) -> Subsets:
         """Return names and exact sizes, or raise what is wrong with them."""
-        if self.folds is not None:
-            if self.folds < 2:
-                raise EvoSplitError(f"{self.folds} folds make no split; give at least 2")
-            return fold_subsets(self.folds, n_units)
-        return resolve_subsets(self.ratios or {}, n_units)
+        if self.request.folds is not None and self.request.folds < 2:
+            raise EvoSplitError(f"{self.request.folds} folds make no split; give at least 2")
+        return self.request.subsets(n_units)
 
-    def options(self) -> dict[str, Any]:
-        """Return the keywords of `make_split`."""
-        return {each.name: getattr(self, each.name) for each in fields(self)}
+    def resolved(self, samples: Any) -> Request:
+        """Return the request with the subsets that stay, where all that are there do."""
+        if not self.keep_existing:
+            return self.request
+        known = set(root_dataset(samples).distinct("tags" if self.field is None else self.field))
+        there = [name for name in self.request.names() if name in known]
+        return replace(self.request, locked={name: name for name in there})
+
+    def check_field(self, samples: Any) -> None:
+        """Refuse a field that cannot be written, or whose values would be lost."""
+        if self.field is not None:
+            check_field(root_dataset(samples), self.field)
+            if not self.writing.overwrite:
+                refuse_values(samples, self.field, self.resolved(samples))
+
+    def search(self, samples: Any, on_progress: OnProgress | None = None) -> Split:
+        """Make the split without changing the dataset."""
+        self.check_field(samples)
+        outcome = split_with(
+            FiftyOneAdapter(),
+            [samples],
+            self.resolved(samples),
+            reading=self.reading,
+            writing=self.writing,
+            on_progress=on_progress,
+        )
+        return outcome.split
+
+    def write(self, samples: Any, split: Split) -> SplitRun:
+        """Write the split and record it."""
+        return write_split(
+            samples,
+            split,
+            field=self.field,
+            label_fields=split.source["reading"]["label_field"],
+            keep_tags=self.writing.keep_tags,
+            overwrite=self.writing.overwrite,
+        )
 
 
 def threshold_of(run: str | None) -> str:
@@ -116,10 +177,10 @@ def several(chosen: Any) -> tuple[str, ...]:
     return (chosen,) if isinstance(chosen, str) else tuple(chosen or ())
 
 
-def _subsets_of(params: Mapping[str, Any]) -> tuple[Mapping[str, float] | None, int | None]:
-    if params.get("ratios") is not None:
-        given = params["ratios"]
-        return (given if isinstance(given, Mapping) else tuple(given)), None  # type: ignore[return-value]
+def _subsets_of(params: Mapping[str, Any]) -> tuple[Mapping[str, float] | Sequence[float] | None, int | None]:
+    given: Mapping[str, float] | Sequence[float] | None = params.get("ratios")
+    if given is not None:
+        return given, None
     preset = params.get("subsets") or ("folds" if params.get("folds") is not None else "train_val_test")
     if preset == "folds":
         folds = params.get("folds")

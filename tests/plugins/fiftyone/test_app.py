@@ -123,8 +123,8 @@ class App:
         return NotInTime
 
     def click_point(self, panel, plot, index):
-        """Click a point or bar of one of the panel's plots."""
-        points = panel.locator(".js-plotly-plot").nth(plot).locator(".point")
+        """Click a point of one of the panel's plots."""
+        points = panel.locator(".js-plotly-plot").nth(plot).locator(".scatterlayer .point")
         self.see(points)
         points.nth(index).scroll_into_view_if_needed()
         self.page.wait_for_timeout(500)
@@ -205,8 +205,9 @@ def test_split(open_app, new_pictures):
         app.see(form.get_by_text("40 samples with 3 labels"))
         output = app.execute()
         app.see(output.get_by_text("exactly the sizes asked for"))
-        for text in ("Sizes", "Random split", "Lower bound", "train", "80.0 %"):
+        for text in ("What each subset holds", "random", "bound", "train"):
             app.see(output.get_by_text(text, exact=True))
+        app.see(output.get_by_text(re.compile(r"^32\s+80\.0\s%$")))
         assert subset_tags(dataset) == {"train": 32, "val": 4, "test": 4}
         app.button("Done").click()
         app.page.locator("[data-cy=sidebar-field-arrow-enabled-tags]").click()
@@ -242,8 +243,8 @@ def test_error_during_the_run(open_app, new_pictures):
         form.get_by_text("Keep what is already in a subset").click()
         app.page.wait_for_timeout(1500)
         output = app.execute()
-        app.see(output.get_by_text(re.compile("is already in train and val, so it cannot be kept")))
-        app.see(app.page.get_by_role("alert").get_by_text(re.compile("cannot be kept")))
+        app.see(output.get_by_text(re.compile("puts 1 sample into two subsets")))
+        app.see(app.page.get_by_role("alert").get_by_text(re.compile("lock each into one")))
     assert subset_tags(dataset) == {"train": 1, "val": 1}
 
 
@@ -281,13 +282,13 @@ def test_groups_and_strata(open_app, scene_pictures):
         app.page.wait_for_timeout(1500)
         output = app.execute()
         app.see(output.get_by_text(re.compile("Groups: 12, all of them whole")))
-        for text in ("Groups", "Kept", "sun", "rain"):
+        for text in ("groups", "locked", "sun", "rain"):
             app.see(output.get_by_text(text, exact=True))
         app.button("Open the EvoSplit panel", output).click()
         app.button("Done").click()
         panel = app.page.locator(PANEL)
         app.see(panel.get_by_text(re.compile("Groups: 12, all of them whole")))
-        app.see(panel.get_by_text("Further fields, furthest from their share"))
+        app.see(panel.get_by_text("Categories of the strata furthest from their share"))
         assert app.alerts == []
     dataset.reload()
     subset = {}
@@ -336,7 +337,7 @@ def test_panel_apply_and_undo(open_app, new_pictures):
     with open_app(dataset) as app:
         panel = app.open_panel()
         app.click_point(panel, plot=1, index=2)
-        app.see(panel.get_by_text("In use", exact=True))
+        app.see(panel.get_by_text("in use", exact=True))
         app.button("Apply this split", panel).click()
         app.see(app.page.get_by_role("alert").get_by_text("Applied: train 20, test 20"))
         app.see(panel.get_by_text(re.compile("^2: train 20, test 20")))
@@ -365,7 +366,7 @@ def test_panel_bar_filters(open_app, new_pictures):
         app.see(panel.locator(".ytick").get_by_text(re.compile(re.escape("<script>alert(1)</script>"))))
         app.see(panel.locator("td").get_by_text("<script>alert(1)</script>"))
         app.click_point(panel, plot=0, index=0)
-        app.see(app.page.get_by_text(re.compile(rf"^\s*{rarest.images[0]}\s+samples?$")))
+        app.see(app.page.get_by_text(re.compile(rf"^\s*{rarest.samples[0]}\s+samples?$")))
         assert app.alerts == []
 
 
@@ -407,7 +408,7 @@ def test_nothing_is_clipped(open_app, new_pictures, light, width):
         panel = app.open_panel()
         app.see(panel.locator(".js-plotly-plot .xtick"))
         app.page.wait_for_timeout(1000)
-        app.see(panel.get_by_text("Kept", exact=True))  # the widest table
+        app.see(panel.get_by_text("locked", exact=True))  # the widest table
         frame = panel.bounding_box()
         for inside in ("table", ".js-plotly-plot .main-svg", ".xtick text", ".ytick text", "button"):
             ends = panel.locator(inside).evaluate_all(ENDS)

@@ -16,7 +16,7 @@ import pytest
 
 from evosplit import EvoSplitError
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 PLUGIN = "@evosplit/evosplit"
 FIFTYONE = "from fiftyone.core.cli import main; main()"  # the `fiftyone` command
 SHIPPED = ("fiftyone.yml", "requirements.txt", "core/evosplit", "evosplit_plugins")
@@ -144,7 +144,7 @@ def test_missing_requirement_is_named(downloaded):
 
 def test_link(fiftyone, tmp_path):
     """A linked plugin works, and linking again renews the link."""
-    from evosplit_plugins.fiftyone_plugin.install import install
+    from evosplit_plugins.fiftyone_plugin.app.install import install
 
     home = install(tmp_path)
     assert install(tmp_path) == home == tmp_path / "@evosplit" / "evosplit"
@@ -158,7 +158,7 @@ def test_link(fiftyone, tmp_path):
 @pytest.mark.parametrize("linked", [False, True])
 def test_link_does_not_destroy(fiftyone, tmp_path, linked):
     """Another copy of the plugin is replaced on demand only, and a symlink's target is never touched."""
-    from evosplit_plugins.fiftyone_plugin.install import install
+    from evosplit_plugins.fiftyone_plugin.app.install import install
 
     copy = tmp_path / "copy" if linked else tmp_path / PLUGIN
     copy.mkdir(parents=True)

@@ -1,0 +1,196 @@
+"""The FiftyOne adapter: a dataset or a saved view of it in, sample tags or a field out."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from evosplit import Split
+from evosplit.ratios import Subsets
+from evosplit_plugins.adapter import Adapter, Location, Outcome, WriteOptions
+from evosplit_plugins.options import option
+from evosplit_plugins.progress import OnProgress
+from evosplit_plugins.source import Source
+from evosplit_plugins.staging import Plan
+
+if TYPE_CHECKING:
+    from evosplit_plugins.fiftyone_plugin.source import FiftyOneSource
+
+__all__ = ["FiftyOneAdapter", "FiftyOneReading", "FiftyOneWriting"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FiftyOneReading:
+    """How to read a dataset; what the options mean in full is said at `evosplit_fiftyone`."""
+
+    label_field: str | Sequence[str] | None = option(
+        None,
+        "a field whose labels are spread, frames.FIELD for frame labels; repeat it for several (default: the most "
+        "likely one)",
+        kind="list",
+        short="-l",
+        metavar="FIELD",
+    )
+    view: str | None = option(None, "a saved view instead of the whole dataset", kind="text", metavar="NAME")
+    field: str | None = option(
+        None,
+        "the field that holds the subsets, instead of tags: a split is written into it, locks and audits read it",
+        kind="text",
+        metavar="NAME",
+    )
+    tags: str | Sequence[str] | None = option(
+        None,
+        "a tag that names a subset, or a value of the field, for an audit; repeat it for all of them (default: those "
+        "of the latest split)",
+        kind="list",
+        flag="--tag",
+        short="-t",
+        metavar="NAME",
+    )
+    near_duplicates: Any = option(
+        None,
+        "near duplicates belong together: a similarity run of FiftyOne Brain, or a field with the id of each sample's "
+        "original",
+        kind="text",
+        metavar="KEY",
+    )
+    duplicate_threshold: float | None = option(
+        None,
+        "the distance up to which samples of that run are near duplicates (default 0.2)",
+        kind="number",
+        metavar="X",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class FiftyOneWriting(WriteOptions):
+    """How to write a split.
+
+    Attributes
+    ----------
+    overwrite
+        Replace values of the field that EvoSplit did not write.
+    keep_tags
+        Leave the tags of earlier splits with other names.
+    manifest
+        Also write the split to a file, as `save_manifest` does.
+    """
+
+    overwrite: bool = option(False, "replace values of the field that EvoSplit did not write", kind="switch")
+    keep_tags: bool = option(False, "leave the tags of earlier splits with other names", kind="switch")
+    manifest: str | os.PathLike[str] | None = option(
+        None, "also write the split to a split.json", kind="path", metavar="PATH"
+    )
+
+
+class FiftyOneAdapter(Adapter):
+    """Datasets of FiftyOne; a location is the name of one, or from Python a dataset or view itself."""
+
+    name = "fiftyone"
+    summary = "FiftyOne datasets"
+    location = Location("DATASET", "the name of the dataset")
+    reading = FiftyOneReading
+    writing = FiftyOneWriting
+    needs_output = False
+
+    def detect(self, paths: Sequence[str]) -> bool:
+        """Recognise none: only the database knows the names, and a typing error must not start one."""
+        return False
+
+    def read(
+        self, paths: Sequence[Any], options: Any, *, need_labels: bool = True, on_progress: OnProgress | None = None
+    ) -> Source:
+        """Read ids, labels and files."""
+        if on_progress is not None:
+            on_progress(0.0, "Reading labels")
+        return _source(paths[0], options, need_labels=need_labels)
+
+    def read_subsets(self, paths: Sequence[Any], options: Any, *, on_progress: OnProgress | None = None) -> Source:
+        """Read the samples that tags or a field put into subsets; the others are left out."""
+        if on_progress is not None:
+            on_progress(0.0, "Reading labels")
+        found = _source(paths[0], options)
+        from evosplit_plugins.fiftyone_plugin.source import divided
+
+        return divided(found, (options.tags,) if isinstance(options.tags, str) else options.tags)
+
+    def plan(
+        self, source: Source, subsets: Subsets, output: Path | None, options: Any, *, inputs: Sequence[Path] = ()
+    ) -> Plan:
+        """Refuse a field that cannot be written, and files that are in the way."""
+        from evosplit_plugins.fiftyone_plugin.writing import check_field, check_values
+
+        found = cast("FiftyOneSource", source)
+        check_field(found.dataset, found.field)
+        if not options.overwrite:
+            # What a subset's name stands in may be locked; whether it would be lost is known when the split is.
+            check_values(found.dataset, found.units, found.field, subsets.names)
+        plan = _planned(options, inputs)
+        if plan.reports or plan.manifests:
+            plan.check()
+        return plan
+
+    def write(
+        self,
+        source: Source,
+        split: Split,
+        output: Path | None,
+        options: Any,
+        *,
+        plan: Plan | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> Outcome:
+        """Tag the samples or fill the field, and record the split on the dataset; files come last."""
+        from evosplit_plugins.fiftyone_plugin.writing import undo_split, write_split
+
+        found = cast("FiftyOneSource", source)
+        files = plan if plan is not None else _planned(options, ())
+        if on_progress is not None:
+            on_progress(0.0, "Writing")
+        facts = {"dataset": found.dataset.name, "written as": found.field or "tags"}
+        with ExitStack() as stack:
+            stage = stack.enter_context(files.stage()) if files.reports or files.manifests else None
+            if stage is not None:
+                for path in files.reports:
+                    split.report().save_html(stage.path(path))
+                for path in files.manifests:
+                    replace(split, file_names=tuple(found.files or ())).save(stage.path(path))
+            if not options.dry_run:
+                run = write_split(
+                    found.dataset,
+                    split,
+                    field=found.field,
+                    label_fields=tuple(found.labels),
+                    keep_tags=options.keep_tags,
+                    overwrite=options.overwrite,
+                )
+                facts["run"] = run.key
+            if stage is not None:
+                try:
+                    stage.commit()
+                except BaseException:
+                    if not options.dry_run:
+                        undo_split(found.dataset)
+                    raise
+        return Outcome(split, files=(*files.reports, *files.manifests), facts=facts, notes=source.notes)
+
+
+def _source(given: Any, options: Any, *, need_labels: bool = True) -> FiftyOneSource:
+    if isinstance(given, str) and "fiftyone" not in sys.modules:
+        os.environ.setdefault("FIFTYONE_SHOW_PROGRESS_BARS", "false")  # one progress bar is shown already
+    from evosplit_plugins.fiftyone_plugin.reading import load_samples
+    from evosplit_plugins.fiftyone_plugin.source import read_source
+
+    samples = load_samples(given, options.view) if isinstance(given, str) else given
+    return read_source(samples, options, need_labels=need_labels)
+
+
+def _planned(options: FiftyOneWriting, inputs: Sequence[Path]) -> Plan:
+    manifests = [] if options.manifest is None or options.dry_run else [Path(options.manifest)]
+    reports = [] if options.report is None else [Path(options.report)]
+    return Plan(None, writer="fiftyone", reports=reports, manifests=manifests, inputs=inputs)

@@ -1,0 +1,181 @@
+"""Labels of every kind, view and media, counted for each sample."""
+
+from __future__ import annotations
+
+import pytest
+from fiftyone_samples import box, boxes, grouped, pictures
+
+from evosplit import EvoSplitError
+
+
+@pytest.fixture(scope="module")
+def api(fiftyone):
+    """Give the public functions."""
+    from evosplit_plugins.fiftyone_plugin import api
+
+    return api
+
+
+def row(counts, i):
+    """Give the labels of a row with their counts."""
+    dense = counts.matrix[[i], :].toarray()[0]
+    return {counts.labels[j]: int(n) for j, n in enumerate(dense) if n}
+
+
+def label_kinds(fo):
+    """List each label type with a value of two cats and a dog (or one cat), and what must be counted."""
+    several = {"cat": 2, "dog": 1}
+    return {
+        "Classification": (fo.Classification(label="cat"), {"cat": 1}),
+        "Classifications": (
+            fo.Classifications(classifications=[fo.Classification(label=n) for n in ("cat", "dog", "cat")]),
+            several,
+        ),
+        "Detection": (box(fo, "cat"), {"cat": 1}),
+        "Detections": (boxes(fo, "cat", "dog", "cat"), several),
+        "Polyline": (fo.Polyline(label="cat", points=[[[0, 0], [1, 1]]]), {"cat": 1}),
+        "Polylines": (
+            fo.Polylines(polylines=[fo.Polyline(label=n, points=[]) for n in ("cat", "dog", "cat")]),
+            several,
+        ),
+        "Keypoint": (fo.Keypoint(label="cat", points=[[0.5, 0.5]]), {"cat": 1}),
+        "Keypoints": (
+            fo.Keypoints(keypoints=[fo.Keypoint(label=n, points=[]) for n in ("cat", "dog", "cat")]),
+            several,
+        ),
+        "TemporalDetections": (
+            fo.TemporalDetections(
+                detections=[fo.TemporalDetection(label=n, support=[1, 2]) for n in ("cat", "dog", "cat")]
+            ),
+            several,
+        ),
+    }
+
+
+KINDS = (
+    "Classification",
+    "Classifications",
+    "Detection",
+    "Detections",
+    "Polyline",
+    "Polylines",
+    "Keypoint",
+    "Keypoints",
+    "TemporalDetections",
+)
+
+
+class TestReadCounts:
+    """Labels in."""
+
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_label_type(self, fiftyone, api, new_dataset, kind):
+        """Every label type is counted, a None label and a missing field count as nothing."""
+        value, expected = label_kinds(fiftyone)[kind]
+        nameless = value.copy()
+        if kind.endswith("s"):
+            for part in nameless[nameless._LABEL_LIST_FIELD]:
+                part.label = None
+        else:
+            nameless.label = None
+        suffix = "mp4" if kind == "TemporalDetections" else "jpg"
+        dataset = new_dataset(
+            [
+                fiftyone.Sample(filepath=f"/a.{suffix}", gt=value),
+                fiftyone.Sample(filepath=f"/b.{suffix}", gt=None),
+                fiftyone.Sample(filepath=f"/c.{suffix}"),
+                fiftyone.Sample(filepath=f"/d.{suffix}", gt=nameless),
+            ]
+        )
+        counts = api.read_counts(dataset)
+        assert counts.ids.tolist() == dataset.values("id")
+        assert [row(counts, i) for i in range(4)] == [expected, {}, {}, {}]
+
+    def test_frames_of_videos(self, fiftyone, api, new_dataset):
+        """A video is one unit with the labels of all its frames."""
+        fo = fiftyone
+        videos = [fo.Sample(filepath=f"/{i}.mp4") for i in range(3)]
+        videos[0].frames[1] = fo.Frame(objects=boxes(fo, "cat", "dog"), scene=fo.Classification(label="day"))
+        videos[0].frames[2] = fo.Frame(objects=boxes(fo, "cat"))
+        videos[1].frames[1] = fo.Frame(objects=None)
+        dataset = new_dataset(videos)
+        counts = api.read_counts(dataset, label_field="frames.objects")
+        assert [row(counts, i) for i in range(3)] == [{"cat": 2, "dog": 1}, {}, {}]
+        both = api.read_counts(dataset, label_field=["frames.objects", "frames.scene"])
+        assert row(both, 0) == {"frames.objects/cat": 2, "frames.objects/dog": 1, "frames.scene/day": 1}
+
+    def test_several_fields(self, fiftyone, api, new_dataset):
+        """With several fields the same name in two of them is two labels."""
+        sample = fiftyone.Sample(
+            filepath="/a.jpg", gt=boxes(fiftyone, "cat"), kind=fiftyone.Classification(label="cat")
+        )
+        counts = api.read_counts(new_dataset([sample]), label_field=["gt", "kind"])
+        assert row(counts, 0) == {"gt/cat": 1, "kind/cat": 1}
+
+    def test_patches(self, fiftyone, api, new_dataset):
+        """A patch counts for the sample that it was cut from."""
+        dataset = new_dataset(pictures(fiftyone, 12))
+        counts = api.read_counts(dataset.to_patches("gt"))
+        whole = api.read_counts(dataset)
+        wanted = {s: row(whole, i) for i, s in enumerate(whole.ids.tolist()) if row(whole, i)}
+        assert {s: row(counts, i) for i, s in enumerate(counts.ids.tolist())} == wanted
+
+    def test_groups(self, fiftyone, api, new_dataset):
+        """A group is one unit with the labels of all its slices, whatever their media type."""
+        dataset = grouped(fiftyone, new_dataset, 4)
+        counts = api.read_counts(dataset, label_field=["gt", "frames.objects"])
+        assert counts.n_samples == 4
+        assert row(counts, 0) == {"gt/left": 1, "gt/right": 2, "frames.objects/car": 1}
+        left = dataset.select_group_slices("left")
+        assert api.read_counts(left).ids.tolist() == counts.ids.tolist()
+        assert row(api.read_counts(left), 0) == {"left": 1}
+        assert set(api.read_counts(left.to_patches("gt")).ids) == set(counts.ids)
+
+    def test_filtered_view(self, fiftyone, api, new_dataset):
+        """A view counts what it shows."""
+        from fiftyone import ViewField as F
+
+        dataset = new_dataset(pictures(fiftyone, 20))
+        view = dataset.filter_labels("gt", F("label") == "dog", only_matches=True)
+        counts = api.read_counts(view)
+        assert counts.labels == ("dog",)
+        assert counts.ids.tolist() == view.values("id")
+
+    def test_likely_field(self, fiftyone, api, new_dataset):
+        """Ground truth is taken before predictions, whatever comes first."""
+        sample = fiftyone.Sample(
+            filepath="/a.jpg", predictions=boxes(fiftyone, "x"), ground_truth=boxes(fiftyone, "cat")
+        )
+        assert api.read_counts(new_dataset([sample])).labels == ("cat",)
+
+    @pytest.mark.parametrize(
+        ("field", "match"),
+        [
+            ("nope", "'nope' is no label field of dataset .*: 'gt'"),
+            ("mask", "'mask' is no label"),
+            ([], "empty"),
+        ],
+    )
+    def test_unknown_field(self, fiftyone, api, new_dataset, field, match):
+        """A field that carries no labels is named, with those that do."""
+        sample = fiftyone.Sample(
+            filepath="/a.jpg", gt=boxes(fiftyone, "cat"), mask=fiftyone.Segmentation(mask_path="/m.png")
+        )
+        with pytest.raises(EvoSplitError, match=match):
+            api.read_counts(new_dataset([sample]), label_field=field)
+
+    def test_no_label_field(self, fiftyone, api, new_dataset):
+        """A dataset without label fields is refused with the types that would do."""
+        with pytest.raises(EvoSplitError, match="no field with labels; add one of Classification"):
+            api.read_counts(new_dataset([fiftyone.Sample(filepath="/a.jpg")]))
+
+    def test_nothing_in_view(self, fiftyone, api, new_dataset):
+        """An empty view is refused."""
+        with pytest.raises(EvoSplitError, match="nothing to split"):
+            api.read_counts(new_dataset(pictures(fiftyone, 3)).skip(3))
+
+    def test_dynamic_groups(self, fiftyone, api, new_dataset):
+        """A view that groups samples on the fly is refused with a way out."""
+        dataset = new_dataset([*pictures(fiftyone, 4, scene="a"), *pictures(fiftyone, 4, seed=1, scene="b")])
+        with pytest.raises(EvoSplitError, match=r"group_by\(\).*use view.flatten"):
+            api.read_counts(dataset.group_by("scene"))
