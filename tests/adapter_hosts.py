@@ -244,7 +244,7 @@ class Yolo(Host):
         root = self.folder / name
         labels = sorted({label for data in parts.values() for sample in data for label in sample.labels})
         described = [f"names: {json.dumps(labels or ['none'])}\n"]
-        root.mkdir()
+        root.mkdir(exist_ok=True)
         for subset, data in parts.items():
             self._images(data, root, labels)
             lines = [f"./images/{sample.name}\n" for sample in data]

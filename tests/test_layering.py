@@ -26,6 +26,7 @@ HOSTS = {
     "plotly",
     "PIL",
     "rich",
+    "yaml",
 }
 CORE_FILES = sorted(CORE.rglob("*.py"))
 PLUGIN_FILES = sorted(PLUGINS.rglob("*.py"))

@@ -60,7 +60,7 @@ def pictures(n=40, line=box):
     kinds = [(0, 0, 1), (1,), (), (2, 0), None, (0,), (1, 2, 2, 2)]
     made = []
     for number in range(n):
-        kind = kinds[number * number % len(kinds)] if number % 11 else ()
+        kind = kinds[number * 3 % len(kinds)] if number % 11 else ()
         name = f"{('pic', 'ä b', 'x#1', 'y[2]')[number % 4]}_{number:03}.png"
         made.append(Picture(name, None if kind is None else tuple(line(j, k) for k, j in enumerate(kind))))
     return made

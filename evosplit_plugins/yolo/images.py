@@ -1,4 +1,4 @@
-"""Images on disk: those of a folder, those of a list, and where the label file of each is looked for."""
+"""Images on disk: those of a folder, and those of a list."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from evosplit import EvoSplitError
 
-__all__ = ["Disk", "Listed", "absolute", "is_image", "label_path", "read_list", "read_text"]
+__all__ = ["Disk", "Listed", "absolute", "is_image", "read_list", "read_text"]
 
 _SUFFIXES = frozenset(("avif", "bmp", "dng", "heic", "heif", "jp2", "jpeg", "jpg", "mpo", "png", "tif", "tiff", "webp"))
 _PREFIXES = ("data/", "./data/", "../data/")  # folders of exporters, where lists were made to be read from elsewhere
@@ -25,19 +25,6 @@ def is_image(name: str) -> bool:
     """
     _, dot, suffix = name.rpartition(".")
     return bool(dot) and suffix.lower() in _SUFFIXES
-
-
-def label_path(image: str) -> str:
-    """Return where Ultralytics looks for the label file of an image: below labels/ for the last images/, or beside it.
-
-    Examples
-    --------
-    >>> label_path("/images/set/images/a/x.y.jpg"), label_path("/set/Images/x.jpg")
-    ('/images/set/labels/a/x.y.txt', '/set/Images/x.txt')
-    """
-    head, found, tail = image.rpartition("/images/")
-    path = f"{head}/labels/{tail}" if found else image
-    return f"{path.rpartition('.')[0]}.txt"
 
 
 def absolute(path: str | os.PathLike[str]) -> str:

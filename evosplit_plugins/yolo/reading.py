@@ -18,9 +18,10 @@ from evosplit.wording import counted, listed
 from evosplit_plugins.options import recorded
 from evosplit_plugins.progress import OnProgress
 from evosplit_plugins.source import Placement
+from evosplit_plugins.ultralytics import label_path
 from evosplit_plugins.yolo.description import CLASSIFY, NDJSON, Description, describe
 from evosplit_plugins.yolo.fields import YoloSource
-from evosplit_plugins.yolo.images import Disk, label_path, read_list
+from evosplit_plugins.yolo.images import Disk, read_list
 from evosplit_plugins.yolo.labels import Flaw, Rules, box_areas, count_classes
 from evosplit_plugins.yolo.ndjson import read_ndjson
 

@@ -9,14 +9,15 @@ from typing import Any
 
 from evosplit import EvoSplitError, Split
 from evosplit.ratios import Subsets
-from evosplit.wording import Nouns, listed
+from evosplit.wording import Nouns
 from evosplit_plugins.adapter import Outcome
 from evosplit_plugins.output import Output, check_subset_names
 from evosplit_plugins.progress import OnProgress
 from evosplit_plugins.staging import Plan, Staging, check_space, read_record
-from evosplit_plugins.yolo.description import CLASSIFY, NDJSON
+from evosplit_plugins.ultralytics import VAL, label_path, subset_keys, subset_values
+from evosplit_plugins.yolo.description import CLASSIFY, NDJSON, load_yaml
 from evosplit_plugins.yolo.fields import YoloSource, short_name
-from evosplit_plugins.yolo.images import absolute, label_path, read_text
+from evosplit_plugins.yolo.images import absolute, read_text
 from evosplit_plugins.yolo.ndjson import with_subset
 from evosplit_plugins.yolo.yaml_text import edited
 
@@ -24,8 +25,8 @@ __all__ = ["IMAGE_MODES", "LAYOUTS", "YoloOutput"]
 
 LAYOUTS = ("lists", "tree", "roboflow")
 IMAGE_MODES = ("symlink", "hardlink", "copy")
-_VAL = ("val", "valid", "validation")
 _SUBSET_KEYS = ("path", "train", "val", "test", "valid", "validation", "minival", "download")
+_OTHER_KEYS = ("path", "names", "nc", "download")
 _STEP = 500  # files between two reports of progress
 
 
@@ -69,7 +70,8 @@ class YoloOutput:
         object.__setattr__(self, "places", _places(self.source) if self._links else ())
         object.__setattr__(self, "yaml_name", self._free_name())
         check_subset_names(self.subsets.names, forbidden=".")  # Ultralytics would give f.1 and f.2 one cache
-        self._keys()
+        if not self.subsets.is_kfold and self.layout != "ndjson":
+            self._check_keys()
         if self.layout == "lists":
             self._check_lines()
         # In a tree the split decides where an image goes, so the images are checked when it is known.
@@ -131,25 +133,11 @@ class YoloOutput:
         there = [path.name for path in self.root.glob("*.y*ml")] if self.root.is_dir() else []
         return "data.yaml" if set(there) <= own else "split.yaml"
 
-    def _keys(self) -> Mapping[str, str]:
-        """Return the key of each subset in a yaml file; Ultralytics asks for train and val."""
-        names = self.subsets.names
-        if self.subsets.is_kfold or self.layout == "ndjson":
-            return {}
-        keys = {"val" if name in _VAL else name: name for name in names}
-        if len(keys) < len(names):
-            raise EvoSplitError(f"{' and '.join(name for name in names if name in _VAL)} are one for Ultralytics; "
-                                "rename one of the subsets")  # fmt: skip
-        taken = [key for key in keys if key not in _SUBSET_KEYS and key in self.source.description.content]
-        if taken or set(keys) & {"path", "names", "nc", "download"}:
-            name = (taken or sorted(set(keys) & {"path", "names", "nc", "download"}))[0]
-            raise EvoSplitError(f"the subset name {name!r} means something else in a yaml file; choose another")
-        if "train" not in keys or not {"val", "test"} & set(keys):
-            raise EvoSplitError(
-                f"Ultralytics trains on `train` and validates on `val`, but the subsets are {listed(names)}; "
-                "name them so, for example ratios={'train': 0.8, 'val': 0.2}"
-            )
-        return keys
+    def _check_keys(self) -> None:
+        """Refuse subsets that a yaml file could not name; Ultralytics asks for train and val."""
+        for key in subset_keys(self.subsets.names):
+            if key not in ("train", "val", "test") and (key in _OTHER_KEYS or key in self.source.description.content):
+                raise EvoSplitError(f"the subset name {key!r} means something else in a yaml file; choose another")
 
     def _check_lines(self) -> None:
         """Refuse names that a list cannot hold."""
@@ -184,17 +172,15 @@ class YoloOutput:
         written = output.write(plan, split, make, nouns=nouns)
         if self._links and not self.options.dry_run:
             self._drop_caches(links)
-        notes = list(self.source.notes)
         facts: dict[str, Any] = {}
         if links:
             labels = sum(link.place.suffix == ".txt" for link in links)
             facts["images"] = f"{len(links) - labels:,} by {self.options.images or 'symlink'}"
-        keys = self._keys()
-        if keys and "val" not in keys:
-            notes.append("there is no subset 'val', which Ultralytics asks for; the yaml file names 'test' there too.")
+        if not split.is_kfold and not set(VAL) & set(split.names):
+            facts["note"] = "there is no subset 'val', which Ultralytics asks for: 'test' is named there too"
         if files:
             facts["data"] = str(self.root / files[-1 if not self.subsets.is_kfold else len(files) // 2])
-        return Outcome(split, (*(self.root / place for place in files), *written), facts, tuple(notes))
+        return Outcome(split, (*(self.root / place for place in files), *written), facts, self.source.notes)
 
     def _texts(self, split: Split) -> Iterator[tuple[PurePosixPath, str]]:
         """Give each text file with its place."""
@@ -210,14 +196,7 @@ class YoloOutput:
                 yield PurePosixPath(f"{name}.txt"), "".join(lines)
         where = {name: self._where(name) for name in split.names}
         for file in self._yamls():
-            if split.is_kfold:
-                own = file.removesuffix(".yaml")
-                new: dict[str, Any] = {
-                    "train": [place for name, place in where.items() if name != own], "val": where[own]
-                }  # fmt: skip
-            else:
-                new = {key: where[name] for key, name in self._keys().items()}
-                new = {"train": new["train"], "val": new.get("val", new.get("test")), **new}
+            new = subset_values(where, file.removesuffix(".yaml") if split.is_kfold else None)
             yield PurePosixPath(file), self._yaml(new)
 
     def _where(self, name: str) -> str:
@@ -232,8 +211,6 @@ class YoloOutput:
         content, text = dict(described.content), described.text
         if content.get("names") is None and content.get("nc") is None:
             content["names"] = list(described.names)
-        from evosplit_plugins.yolo.description import load_yaml
-
         before = load_yaml(text, described.called) if text else {}
         changed = {key: value for key, value in content.items() if key not in before or before[key] != value}
         gone = [key for key in before if key in _SUBSET_KEYS or key not in content]
@@ -298,7 +275,7 @@ class YoloOutput:
 
 
 def _roboflow(name: str) -> str:
-    return "valid" if name in _VAL else name
+    return "valid" if name in VAL else name
 
 
 def _places(source: YoloSource) -> list[str]:

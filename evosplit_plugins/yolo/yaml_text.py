@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-__all__ = ["edited", "written"]
+from evosplit_plugins.ultralytics import yaml_value
 
-_PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./-]*")
-_WORDS = frozenset(("null", "true", "false", "yes", "no", "on", "off", "y", "n"))
+__all__ = ["edited"]
 
 
 def edited(text: str, content: Mapping[str, Any], new: Mapping[str, Any], dropped: Sequence[str]) -> str:
@@ -47,20 +45,6 @@ def edited(text: str, content: Mapping[str, Any], new: Mapping[str, Any], droppe
     return str(yaml.safe_dump(expected, sort_keys=False, allow_unicode=True, default_flow_style=None))
 
 
-def written(value: Any) -> str:
-    """Write a text, or a list of texts, as a value.
-
-    Examples
-    --------
-    >>> written("images/train"), written(["a.txt", "no", "x: y"])
-    ('images/train', '[a.txt, "no", "x: y"]')
-    """
-    if isinstance(value, str):
-        plain = _PLAIN.fullmatch(value) and value.lower() not in _WORDS and not value.replace(".", "").isdigit()
-        return value if plain else '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
-    return f"[{', '.join(map(written, value))}]"
-
-
 def _edited(yaml: Any, text: str, new: Mapping[str, Any], gone: set[str], end: str) -> str | None:
     root = yaml.compose(text, Loader=yaml.SafeLoader)
     if not isinstance(root, yaml.MappingNode) or root.flow_style:
@@ -68,7 +52,7 @@ def _edited(yaml: Any, text: str, new: Mapping[str, Any], gone: set[str], end: s
     lines = text.splitlines(keepends=True)
     if lines and not lines[-1].endswith(("\n", "\r")):
         lines[-1] += end
-    block = [f"{key}: {written(value)}{end}" for key, value in new.items()]
+    block = [f"{key}: {yaml_value(value)}{end}" for key, value in new.items()]
     cuts = [(key.start_mark.line, _last_line(yaml, value, lines)) for key, value in root.value if key.value in gone]
     kept: list[str] = []
     at = cuts[0][0] if cuts else len(lines)

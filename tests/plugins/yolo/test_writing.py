@@ -105,9 +105,9 @@ class TestLists:
     @pytest.mark.parametrize(
         ("ratios", "message"),
         [
-            ({"a": 0.5, "b": 0.5}, r"trains on `train` and validates on `val`, but the subsets are a, b"),
-            ({"train": 0.5, "extra": 0.5}, "trains on `train`"),
-            ({"train": 0.5, "val": 0.25, "valid": 0.25}, "val and valid are one for Ultralytics"),
+            ({"a": 0.5, "b": 0.5}, r"trains on 'train' and validates on 'val', but the subsets are a, b"),
+            ({"train": 0.5, "extra": 0.5}, "trains on 'train'"),
+            ({"train": 0.5, "val": 0.25, "valid": 0.25}, "val and valid are one subset for Ultralytics"),
             ({"train": 0.5, "val": 0.25, "v.1": 0.25}, r"'v\.1' cannot be part of a file name"),
             ({"train": 0.5, "val": 0.25, "names": 0.25}, "'names' means something else in a yaml file"),
             ({"train": 0.5, "val": 0.25, "colour": 0.25}, "'colour' means something else"),

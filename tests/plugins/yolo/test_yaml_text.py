@@ -7,7 +7,8 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evosplit_plugins.yolo.yaml_text import edited, written
+from evosplit_plugins.ultralytics import yaml_value
+from evosplit_plugins.yolo.yaml_text import edited
 
 NEW = {"train": "train.txt", "val": "val.txt"}
 GONE = ["path", "train", "val", "test", "download"]
@@ -101,9 +102,9 @@ def test_any_content(content, flow):
 
 
 @given(st.one_of(names, st.lists(names, min_size=1)))
-def test_written(value):
+def test_yaml_value(value):
     """What is written as a value is read back."""
-    assert yaml.safe_load(f"key: {written(value)}") == {"key": value}
+    assert yaml.safe_load(f"key: {yaml_value(value)}") == {"key": value}
 
 
 def test_without_a_text():

@@ -1,0 +1,87 @@
+"""What Ultralytics expects of files, for all adapters that write for it: where labels lie, what a yaml file says."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from evosplit import EvoSplitError
+from evosplit.wording import listed
+
+__all__ = ["VAL", "label_path", "subset_keys", "subset_values", "yaml_value"]
+
+VAL = ("val", "valid", "validation")  # names of what Ultralytics calls val
+_PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./-]*")
+_WORDS = frozenset(("null", "true", "false", "yes", "no", "on", "off", "y", "n"))
+
+
+def label_path(image: str) -> str:
+    """Return where the label file of an image is looked for: below labels/ for the last images/, or beside it.
+
+    Examples
+    --------
+    >>> label_path("/images/set/images/a/x.y.jpg"), label_path("/set/Images/x.jpg")
+    ('/images/set/labels/a/x.y.txt', '/set/Images/x.txt')
+    """
+    head, found, tail = image.rpartition("/images/")
+    path = f"{head}/labels/{tail}" if found else image
+    return f"{path.rpartition('.')[0]}.txt"
+
+
+def subset_keys(names: Sequence[str]) -> dict[str, str]:
+    """Return the subset behind each key of a yaml file; train and val have to be there.
+
+    Examples
+    --------
+    >>> subset_keys(["train", "validation"]), subset_keys(["train", "test"])
+    ({'train': 'train', 'val': 'validation'}, {'train': 'train', 'val': 'test', 'test': 'test'})
+    """
+    keys = {"val" if name in VAL else name: name for name in names}
+    if len(keys) < len(names):
+        alike = " and ".join(name for name in names if name in VAL)
+        raise EvoSplitError(f"{alike} are one subset for Ultralytics; rename one of them")
+    if "train" not in keys or not {"val", "test"} & set(keys):
+        raise EvoSplitError(
+            f"Ultralytics trains on 'train' and validates on 'val', but the subsets are {listed(names)}; name them so"
+        )
+    return {"train": keys["train"], "val": keys.get("val") or keys["test"], **keys}
+
+
+def subset_values(where: Mapping[str, str], fold: str | None = None) -> dict[str, Any]:
+    """Return what a yaml file says of the subsets, given where each is; that of a fold trains on the others.
+
+    Examples
+    --------
+    >>> subset_values({"train": "train.txt", "val": "val.txt"})
+    {'train': 'train.txt', 'val': 'val.txt'}
+    >>> subset_values({"fold0": "a", "fold1": "b", "fold2": "c"}, "fold1")
+    {'train': ['a', 'c'], 'val': 'b'}
+    """
+    if fold is not None:
+        return {"train": [place for name, place in where.items() if name != fold], "val": where[fold]}
+    return {key: where[name] for key, name in subset_keys(list(where)).items()}
+
+
+def yaml_value(value: Any) -> str:
+    """Write a text, or a list of texts, as a value in a yaml file.
+
+    Examples
+    --------
+    >>> yaml_value("images/train"), yaml_value(["a.txt", "no", "x: y"])
+    ('images/train', '[a.txt, "no", "x: y"]')
+    """
+    if isinstance(value, str):
+        plain = _PLAIN.fullmatch(value) and value.lower() not in _WORDS and not _is_number(value)
+        return value if plain else _quoted(value)
+    return f"[{', '.join(map(yaml_value, value))}]"
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return '"' + "".join(c if c.isprintable() else f"\\U{ord(c):08x}" for c in escaped) + '"'
+
+
+def _is_number(text: str) -> bool:
+    """Tell whether YAML could take a text for a number or a date: all of these begin with a digit."""
+    return text[0].isdigit() or text.startswith(".")
