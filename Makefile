@@ -14,7 +14,7 @@ BENCH ?= $(filter-out common,$(basename $(notdir $(sort $(wildcard benchmarks/[a
 # Versions of Python for make test-python
 PYTHONS ?= 3.10 3.11 3.12 3.13
 # What make test-lowest runs: everything but FiftyOne and what needs a browser
-LOWEST_TESTS ?= tests/core core/evosplit tests/plugins evosplit_plugins/hf evosplit_plugins/coco \
+LOWEST_TESTS ?= tests/core core/evosplit tests/plugins evosplit_plugins/hf evosplit_plugins/coco evosplit_plugins/yolo \
 	--ignore-glob="*fiftyone*" --ignore=tests/plugins/test_report_page.py
 
 BIN := $(VENV)/bin
@@ -142,7 +142,7 @@ $(LOWEST)/.for-lowest: pyproject.toml
 	@python=$$($(call python_of,3.10)); $${python:-$(PYTHON)} -m venv --clear $(LOWEST)
 	$(LOWEST)/bin/python -m pip --disable-pip-version-check --quiet install uv
 	VIRTUAL_ENV=$(LOWEST) $(LOWEST)/bin/uv pip install --quiet --resolution lowest-direct --no-build -r pyproject.toml \
-		--extra coco --extra hf --extra sklearn --extra report --extra demo --group test
+		--extra coco --extra yolo --extra hf --extra sklearn --extra report --extra demo --group test
 	VIRTUAL_ENV=$(LOWEST) $(LOWEST)/bin/uv pip install --quiet --editable .
 	@touch $@
 
@@ -155,7 +155,7 @@ $(VENV)/.for-lint: pyproject.toml $(VENV)/.for-fiftyone
 	@touch $@
 
 $(VENV)/.for-docs: pyproject.toml | $(VENV)/.pip
-	$(PIP) install --editable ".[coco,hf,sklearn,report,demo]" --group docs
+	$(PIP) install --editable ".[coco,yolo,hf,sklearn,report,demo]" --group docs
 	@touch $@
 
 $(VENV)/.for-release: pyproject.toml | $(VENV)/.pip

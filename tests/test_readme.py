@@ -47,6 +47,16 @@ dataset.add_samples([fo.Sample(filepath=f"{i:03}.jpg", ground_truth=each) for i,
 """
 
 
+def write_yolo(folder):
+    """Write a small YOLO data set."""
+    for number in range(40):
+        for kind, suffix, text in (("images", "jpg", ""), ("labels", "txt", f"{number % 3} 0.5 0.5 0.1 0.1\n")):
+            path = folder / kind / "all" / f"{number:03}.{suffix}"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+    (folder / "data.yaml").write_text("train: images/all\nval: images/all\nnames: [a, b, c]\n")
+
+
 def test_one_line_is_enough(tmp_path):
     """Each line of the table works as it stands, given the data that its row names."""
     demo = draw_demo(tmp_path / "drawn", n_images=120)
@@ -59,6 +69,7 @@ def test_one_line_is_enough(tmp_path):
     blocks += [f"```python\n{line}\n```" for line in (DATA.strip(), *calls)]
     page.write_text("\n\n".join(blocks))
     (tmp_path / "instances.json").write_bytes(demo.annotations.read_bytes())
+    write_yolo(tmp_path)
     script = tmp_path / "page.py"
     script.write_text(page_script(page, demo.root), encoding="utf-8")
     run_script(script, directory=tmp_path)
