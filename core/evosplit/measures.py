@@ -337,7 +337,7 @@ def triplet_distribution(counts: Any, assignment: npt.ArrayLike) -> float:
     sets = counts.label_sets
     copies = _kernels.count_rows(sets.set_of_sample, subset_of_sample, len(sets.multiplicity), k)
     triplets = triplet_features(sets.counts)
-    table = _kernels.sum_features(triplets.indptr, triplets.indices, triplets.data, copies, triplets.shape[1])
+    table = _kernels.sum_features(triplets, copies)
     return _mean(odds_deviation(table, table.sum(axis=0)))
 
 

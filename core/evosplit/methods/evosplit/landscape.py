@@ -352,7 +352,8 @@ class Landscape:
     def _labels(self) -> sp.csr_array:
         """The labels of each type; the last one is the empty unit."""
         n_labels = self.problem.counts.n_labels
-        return sp.vstack([self.features[:, :n_labels], sp.csr_array((1, n_labels), dtype=np.int32)], format="csr")
+        nothing = sp.csr_array((1, n_labels), dtype=np.int32)
+        return sp.csr_array(sp.vstack([self.features[:, :n_labels], nothing], format="csr"))
 
     @cached_property
     def carriers(self) -> tuple[Ints, Ints, int]:
