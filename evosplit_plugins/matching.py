@@ -108,7 +108,7 @@ def replayed(split: Split, found: Ints, ids: npt.NDArray[Any], **changes: Any) -
     return replace(
         split,
         **{
-            "assignment": split.assignment[found],
+            "placement": split.placement[found],
             "sample_ids": ids,
             "file_names": files,
             "front": None,

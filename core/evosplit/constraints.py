@@ -74,6 +74,8 @@ class Constraints:
     locked
         For each sample the number of the subset in which it stays, or -1 if it is free. The companions of a locked
         sample in its group are locked with it.
+    locked_copies
+        Where rows stand for several samples: how many of each row stay in each subset (rows x k). `locked` is -1 then.
     strata
         Further columns to balance.
     min_per_label
@@ -87,16 +89,27 @@ class Constraints:
     strata: tuple[Stratum, ...] = ()
     min_per_label: int = 1
     label_weights: Mapping[str, float] = field(default_factory=dict)
+    locked_copies: Ints | None = None
 
-    @property
+    @cached_property
     def n_locked(self) -> int:
         """How many samples are already placed."""
-        return int((self.locked != FREE).sum())
+        return int((self.locked != FREE).sum() if self.locked_copies is None else self.locked_copies.sum())
+
+    def held(self, k: int) -> Ints:
+        """Return how many samples are already placed in each of k subsets."""
+        if self.locked_copies is not None:
+            return np.asarray(self.locked_copies.sum(axis=0))
+        return np.bincount(self.locked[self.locked != FREE], minlength=k).astype(np.int64)
 
     def flz_bound(self, counts: LabelCounts, k: int) -> int:
         """Bound from below how many label-subset combinations stay empty, each label on its own."""
         presence = counts.presence
-        rows = np.repeat(np.arange(counts.n_samples), np.diff(presence.indptr))
+        if self.locked_copies is not None:
+            free = presence.T @ (counts.copies - self.locked_copies.sum(axis=1))
+            held = ((presence.T @ self.locked_copies) > 0).sum(axis=1)
+            return int(np.maximum(0, k - free - held).sum())
+        rows = np.repeat(np.arange(counts.n_rows), np.diff(presence.indptr))
         locked = self.locked[rows]
         units = rows if self.groups is None else self.groups.code_of_sample[rows]
         free = np.unique(np.stack([presence.indices[locked == FREE], units[locked == FREE]]), axis=1)
@@ -129,8 +142,13 @@ def resolve_constraints(
         raise EvoSplitError(
             f"min_per_label={min_per_label!r} is no minimum; give an integer of at least 1, or cover=False for none"
         )
-    index = None if groups is None else _group_index(groups, counts.n_samples)
-    fixed = _locked_subsets(locked, counts, subsets)
+    if groups is not None and counts.has_copies:
+        raise EvoSplitError(
+            "groups= cannot be kept where rows of counts stand for several samples; "
+            "pass one row for each group, or leave out copies="
+        )
+    index = None if groups is None else _group_index(groups, counts.n_rows)
+    fixed, of_copies = _locked_subsets(locked, counts, subsets)
     if index is not None:
         fixed = _lock_companions(index, fixed, subsets)
     made = Constraints(
@@ -139,6 +157,7 @@ def resolve_constraints(
         strata=tuple(_stratum(name, values, counts) for name, values in _named_strata(strata)),
         min_per_label=int(min_per_label),
         label_weights=_checked_weights(label_weights, counts),
+        locked_copies=of_copies,
     )
     asked = groups is not None or made.n_locked or made.strata or made.min_per_label > 1 or made.label_weights
     return made if asked else None
@@ -194,19 +213,60 @@ def _group_index(groups: Iterable[Any], m: int) -> GroupIndex:
 
 
 def _locked_subsets(
-    locked: Mapping[str, Iterable[Any]] | Sequence[str | None] | None, counts: LabelCounts, subsets: Subsets
+    locked: Mapping[str, Iterable[Any]] | Sequence[str | None] | npt.NDArray[Any] | None,
+    counts: LabelCounts,
+    subsets: Subsets,
+) -> tuple[Ints, Ints | None]:
+    """Return `Constraints.locked` and `Constraints.locked_copies`."""
+    nowhere = np.full(counts.n_rows, FREE, dtype=np.int64)
+    if isinstance(locked, np.ndarray) and locked.ndim == 2:
+        table = _checked_lock_table(locked, counts, subsets)
+        if counts.has_copies:
+            return nowhere, table
+        return np.where(table.any(axis=1), table.argmax(axis=1), FREE), None
+    fixed = _locked_rows(locked, counts, subsets)
+    if not counts.has_copies:
+        return fixed, None
+    table = np.zeros((counts.n_rows, len(subsets)), dtype=np.int64)
+    held = np.flatnonzero(fixed != FREE)
+    table[held, fixed[held]] = counts.copies[held]
+    return nowhere, table
+
+
+def _checked_lock_table(locked: npt.NDArray[Any], counts: LabelCounts, subsets: Subsets) -> Ints:
+    shape = (counts.n_rows, len(subsets))
+    if locked.shape != shape or locked.dtype.kind not in "iu":
+        raise EvoSplitError(
+            f"locked= is a table of shape {locked.shape} and dtype {locked.dtype}; pass integers, one row for each of "
+            f"the {shape[0]} rows of counts and one column for each of the {shape[1]} subsets"
+        )
+    wrong = np.flatnonzero((locked < 0).any(axis=1) | (locked.sum(axis=1) > counts.copies))
+    if len(wrong):
+        row = wrong[0]
+        raise EvoSplitError(
+            f"locked[{row}] is {locked[row].tolist()}, but the row stands for {counts.copies[row]} samples; lock at "
+            "most so many of them"
+        )
+    return locked.astype(np.int64)
+
+
+def _locked_rows(
+    locked: Mapping[str, Iterable[Any]] | Sequence[str | None] | npt.NDArray[Any] | None,
+    counts: LabelCounts,
+    subsets: Subsets,
 ) -> Ints:
-    fixed = np.full(counts.n_samples, FREE, dtype=np.int64)
+    """Return the subset in which each row stays."""
+    fixed = np.full(counts.n_rows, FREE, dtype=np.int64)
     if locked is None:
         return fixed
     number = {name: j for j, name in enumerate(subsets.names)}
     choices = ", ".join(map(repr, subsets.names))
     if not isinstance(locked, Mapping):
         listed = hasattr(locked, "__len__") and not isinstance(locked, (str, bytes))
-        if not listed or len(locked) != counts.n_samples:
+        if not listed or len(locked) != counts.n_rows:
             size = f"has {len(locked)} entries" if listed else f"is {locked!r}"
             raise EvoSplitError(
-                f"locked {size} for {counts.n_samples} samples; pass a subset name or None for each, "
+                f"locked {size} for {counts.n_rows} samples; pass a subset name or None for each, "
                 "or {subset name: ids}"
             )
         for sample, name in enumerate(locked):
@@ -266,10 +326,14 @@ def _named_strata(strata: Mapping[str, Any] | None) -> list[tuple[str, Any]]:
 
 
 def _stratum(name: str, values: Any, counts: LabelCounts) -> Stratum:
-    m = counts.n_samples
+    m = counts.n_rows
     if isinstance(values, LabelCounts):
-        if values.n_samples != m:
-            raise EvoSplitError(f"the stratum {name!r} counts {values.n_samples} samples, the labels {m}")
+        if values.n_rows != m:
+            raise EvoSplitError(f"the stratum {name!r} counts {values.n_rows} samples, the labels {m}")
+        if values.has_copies and not np.array_equal(values.copies, counts.copies):
+            raise EvoSplitError(f"the stratum {name!r} has other copies than the labels; leave them out there")
+        if counts.has_copies and not values.has_copies:
+            values = LabelCounts(values.matrix, ids=values.ids, labels=values.labels, copies=counts.copies)
         return Stratum(name, values)
     listed = hasattr(values, "__len__") and not isinstance(values, (str, bytes))
     if not listed or len(values) != m:
@@ -279,7 +343,7 @@ def _stratum(name: str, values: Any, counts: LabelCounts) -> Stratum:
     present = [value for value in items if not _is_missing(value)]
     numbers = all(isinstance(value, (int, float, np.number)) and not isinstance(value, bool) for value in present)
     if numbers and len(set(present)) > FEW_NUMBERS:
-        categories, code = _binned(np.array([_as_float(value) for value in items]))
+        categories, code = _binned(np.array([_as_float(value) for value in items]), counts.copies)
     else:
         for sample, value in enumerate(items):
             if not _is_missing(value) and not isinstance(value, (str, bool, int, float, np.generic)):
@@ -290,24 +354,29 @@ def _stratum(name: str, values: Any, counts: LabelCounts) -> Stratum:
         categories = sorted(set(texts))
         position = {category: i for i, category in enumerate(categories)}
         code = np.array([position[text] for text in texts], dtype=np.int64)
-        if len(categories) > max(m // 2, FEW_NUMBERS):
+        if len(categories) > max(counts.n_samples // 2, FEW_NUMBERS):
             raise EvoSplitError(
-                f"the stratum {name!r} has {len(categories)} different values in {m} samples, for example "
-                f"{categories[0]!r}: nothing to balance; pass a column whose values repeat, or use it as groups"
+                f"the stratum {name!r} has {len(categories)} different values in {counts.n_samples} samples, "
+                f"for example {categories[0]!r}: nothing to balance; pass a column whose values repeat, or use it as "
+                "groups"
             )
     one_hot = sp.csr_array((np.ones(m, dtype=np.int32), code, np.arange(m + 1)), shape=(m, len(categories)))
-    return Stratum(name, LabelCounts(one_hot, ids=counts.ids, labels=categories))
+    copies = counts.copies if counts.has_copies else None
+    return Stratum(name, LabelCounts(one_hot, ids=counts.ids, labels=categories, copies=copies))
 
 
-def _binned(values: npt.NDArray[np.float64]) -> tuple[list[str], Ints]:
+def _binned(values: npt.NDArray[np.float64], copies: Ints) -> tuple[list[str], Ints]:
     """Sort numbers into bins of about equal frequency, named by their limits; NaN gets a category of its own."""
     known = ~np.isnan(values)
-    finite = values[np.isfinite(values)]
+    finite = np.isfinite(values)
     inner = np.zeros(1)
-    if len(finite):
+    if finite.any():
         # The least value with so many at or below it: no interpolation, whose rounding depends on numpy's version.
-        ranks = -(-np.arange(1, BINS) * len(finite) // BINS) - 1
-        inner = np.unique(np.sort(finite)[ranks] + 0.0)  # + 0.0 makes 0 of -0, which a sort may leave on either side
+        ascending = values[finite][order := np.argsort(values[finite], kind="stable")]
+        up_to = np.cumsum(copies[finite][order])
+        ranks = -(-np.arange(1, BINS) * up_to[-1] // BINS)
+        # + 0.0 makes 0 of -0, which a sort may leave on either side.
+        inner = np.unique(ascending[np.searchsorted(up_to, ranks)] + 0.0)
     code = np.searchsorted(inner, values, side="left")
     limits = [f"{limit:.6g}" for limit in inner]
     names = [f"up to {limits[0]}"]

@@ -16,6 +16,7 @@ from evosplit.errors import EvoSplitError
 __all__ = ["LabelCounts", "LabelSets", "Pairs", "as_label_counts", "compact_csr", "find_pairs", "freeze_csr"]
 
 _MOST = int(np.iinfo(np.int32).max)
+_MOST_SAMPLES = 1 << 52  # copies and instances that are counted at most: floats hold their sums exactly
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,7 @@ class LabelSets:
     counts
         One row per distinct label set (CSR, n_sets x q).
     set_of_sample
-        For each sample the row of `counts` that equals its own.
+        For each row of the data the row of `counts` that equals it.
     multiplicity
         How many samples share each row.
     """
@@ -72,9 +73,12 @@ class LabelCounts:
         matrix, or a pandas DataFrame (its index gives the ids, its columns the label names). Rows without any
         label are legal.
     ids
-        One unique id per sample, integers or strings; by default 0 ... m - 1.
+        One unique id per row, integers or strings; by default 0 ... m - 1.
     labels
         One unique name per label; by default the column numbers as strings.
+    copies
+        How many equal samples each row stands for, at least 1; by default one. So a histogram takes the place of a
+        billion samples: time and memory depend on its rows alone.
 
     Examples
     --------
@@ -83,9 +87,17 @@ class LabelCounts:
     LabelCounts(3 samples, 2 labels, 3 instances)
     >>> counts.matrix.toarray().tolist()
     [[2, 0], [0, 1], [0, 0]]
+    >>> LabelCounts([[1, 1], [0, 0]], copies=[3_000_000_000, 5])
+    LabelCounts(3000000005 samples in 2 rows, 2 labels, 6000000000 instances)
     """
 
-    def __init__(self, counts: Any, ids: Iterable[Any] | None = None, labels: Iterable[Any] | None = None) -> None:
+    def __init__(
+        self,
+        counts: Any,
+        ids: Iterable[Any] | None = None,
+        labels: Iterable[Any] | None = None,
+        copies: npt.ArrayLike | None = None,
+    ) -> None:
         if isinstance(counts, LabelCounts):
             raise EvoSplitError("counts is a LabelCounts already: use it as it is")
         if hasattr(counts, "columns") and hasattr(counts, "to_numpy"):  # a DataFrame, without importing pandas
@@ -96,6 +108,7 @@ class LabelCounts:
         m, q = self._matrix.shape
         self._ids = _checked_ids(ids, m)
         self._labels = _checked_labels(labels, q)
+        self._copies = None if copies is None else _checked_copies(copies, self._matrix)
 
     @classmethod
     def from_lists(
@@ -103,11 +116,13 @@ class LabelCounts:
         lists: Iterable[Iterable[Any] | None],
         ids: Iterable[Any] | None = None,
         labels: Iterable[Any] | None = None,
+        copies: npt.ArrayLike | None = None,
     ) -> LabelCounts:
         """Count labels given as one list per sample; a label listed twice counts as two instances.
 
         Labels are strings or integers; `None` entries and empty or missing (`None`) lists are no labels.
         `labels` fixes the order and may name labels that never occur; by default the labels found, sorted.
+        `copies` tells how many equal samples each list stands for.
 
         Examples
         --------
@@ -148,16 +163,16 @@ class LabelCounts:
         matrix = sp.csr_array(
             (np.ones(len(indices), dtype=np.int32), indices, indptr), shape=(len(lengths), len(order))
         )
-        return cls(matrix, ids=ids, labels=order)
+        return cls(matrix, ids=ids, labels=order, copies=copies)
 
     @property
     def matrix(self) -> sp.csr_array:
-        """The counts (CSR, int32, m x q): indices sorted, no stored zeros, arrays read-only."""
+        """The counts (CSR, int32, rows x q): indices sorted, no stored zeros, arrays read-only."""
         return self._matrix
 
     @property
     def ids(self) -> npt.NDArray[Any]:
-        """The sample ids, in row order."""
+        """The id of each row."""
         return self._ids
 
     @property
@@ -166,9 +181,24 @@ class LabelCounts:
         return self._labels
 
     @property
+    def copies(self) -> npt.NDArray[np.int64]:
+        """How many equal samples each row stands for."""
+        return np.broadcast_to(np.int64(1), self.n_rows) if self._copies is None else self._copies
+
+    @property
+    def has_copies(self) -> bool:
+        """Whether some row stands for more than one sample."""
+        return self._copies is not None
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows: as many as there are samples, unless some stand for several."""
+        return int(self._matrix.shape[0])
+
+    @cached_property
     def n_samples(self) -> int:
         """Number of samples, m."""
-        return int(self._matrix.shape[0])
+        return self.n_rows if self._copies is None else int(self._copies.sum())
 
     @property
     def n_labels(self) -> int:
@@ -176,23 +206,23 @@ class LabelCounts:
         return int(self._matrix.shape[1])
 
     def __len__(self) -> int:
-        return self.n_samples
+        return self.n_rows
 
     def __repr__(self) -> str:
-        instances = int(self.totals.sum())
-        return f"LabelCounts({self.n_samples} samples, {self.n_labels} labels, {instances} instances)"
+        rows = f" in {self.n_rows} rows" if self.has_copies else ""
+        return (
+            f"LabelCounts({self.n_samples} samples{rows}, {self.n_labels} labels, {int(self.totals.sum())} instances)"
+        )
 
     @cached_property
     def totals(self) -> npt.NDArray[np.int64]:
         """Instances of each label in the whole data set."""
-        return _frozen(
-            np.bincount(self._matrix.indices, weights=self._matrix.data, minlength=self.n_labels).astype(np.int64)
-        )
+        return _frozen(_column_sums(self._matrix, self._matrix.data, self._copies))
 
     @cached_property
     def sample_totals(self) -> npt.NDArray[np.int64]:
         """Samples that carry each label."""
-        return _frozen(np.bincount(self._matrix.indices, minlength=self.n_labels).astype(np.int64))
+        return _frozen(_column_sums(self._matrix, None, self._copies))
 
     @cached_property
     def has_repeats(self) -> bool:
@@ -212,10 +242,11 @@ class LabelCounts:
 
         matrix = self._matrix
         first_row, set_of_sample = _kernels.distinct_rows(matrix.indptr, matrix.indices, matrix.data)
+        multiplicity = np.bincount(set_of_sample, weights=self._copies, minlength=len(first_row)).astype(np.int64)
         return LabelSets(
             counts=freeze_csr(compact_csr(matrix[first_row])),
             set_of_sample=_frozen(set_of_sample),
-            multiplicity=_frozen(np.bincount(set_of_sample, minlength=len(first_row)).astype(np.int64)),
+            multiplicity=_frozen(multiplicity),
         )
 
     @cached_property
@@ -371,6 +402,41 @@ def _checked_labels(labels: Iterable[Any] | None, q: int) -> tuple[str, ...]:
         repeated = next(name for i, name in enumerate(names) if name in names[:i])
         raise EvoSplitError(f"label name {repeated!r} occurs more than once; label names must be unique")
     return names
+
+
+def _checked_copies(copies: npt.ArrayLike, matrix: sp.csr_array) -> npt.NDArray[np.int64] | None:
+    """Return how many samples each row stands for; None if each stands for one."""
+    array, n_rows = np.asarray(copies), int(matrix.shape[0])
+    if array.shape != (n_rows,):
+        raise EvoSplitError(f"copies= has shape {array.shape} for {n_rows} rows; pass one number per row of counts")
+    if array.dtype.kind not in "iuf":
+        raise EvoSplitError(f"copies= has dtype {array.dtype}; pass positive integers")
+    with np.errstate(invalid="ignore"):
+        wrong = ~(array >= 1) | (array > _MOST_SAMPLES) | (array != np.floor(array))
+    if wrong.any():
+        first = int(np.argmax(wrong))
+        raise EvoSplitError(
+            f"copies[{first}] is {array[first]}; a row stands for at least one sample and at most {_MOST_SAMPLES:,} "
+            f"({int(wrong.sum())} such values); leave out rows that stand for none"
+        )
+    whole = _frozen(array.astype(np.int64))  # a copy: the caller keeps its own
+    per_sample = np.bincount(np.repeat(np.arange(n_rows), np.diff(matrix.indptr)), matrix.data, minlength=n_rows)
+    for what, total in (("samples", float(whole.sum())), ("instances", float(whole @ per_sample))):
+        if total > _MOST_SAMPLES:
+            raise EvoSplitError(f"copies= make {total:.3g} {what}, more than the {_MOST_SAMPLES:,} that can be counted")
+    return whole if (whole > 1).any() else None
+
+
+def _column_sums(
+    matrix: sp.csr_array, values: npt.NDArray[Any] | None, copies: npt.NDArray[np.int64] | None
+) -> npt.NDArray[np.int64]:
+    """Add up values of the entries (1 without any) by column, each as often as its row has copies."""
+    weights = values
+    if copies is not None:
+        of_entry = np.repeat(copies, np.diff(matrix.indptr))
+        weights = of_entry if values is None else of_entry * values
+    # Sums of floats, but exact: no total is beyond 2**53 (see `_MOST_SAMPLES`).
+    return np.bincount(matrix.indices, weights=weights, minlength=matrix.shape[1]).astype(np.int64)
 
 
 def _label_order(found: Iterable[Any]) -> Sequence[Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -51,7 +51,7 @@ def label_needs(
         return np.zeros(counts.n_labels, dtype=np.int64), 0
     totals = counts.sample_totals[order]
     for_all = totals // len(sizes)
-    richest = np.sort(np.diff(counts.presence.indptr))[::-1][: min(sizes)].sum()
+    richest = _most_labels(counts, min(sizes)) if least > 1 else 0
     low, high = 1, least
     while low < high:  # the largest minimum that may fit
         middle = (low + high + 1) // 2
@@ -79,17 +79,25 @@ def fewest_empty(counts: LabelCounts, sizes: tuple[int, ...], constraints: Const
     """
     k = len(sizes)
     by_label = flz_bound(counts.sample_totals, k) if constraints is None else constraints.flz_bound(counts, k)
-    unit, place = _units(counts, constraints)
-    presence = _presence(counts, unit, len(place))
-    totals = np.bincount(presence.indices, minlength=counts.n_labels)
+    units = _crowd_units(counts, constraints, k) if counts.has_copies else _units(counts, constraints)
+    entries = np.bincount(units.presence.indices, minlength=counts.n_labels)
+    totals = np.asarray(units.presence.T @ units.copies)
     rarest = np.argsort(totals, kind="stable")
-    chosen = np.sort(rarest[(k * np.cumsum(totals[rarest]) <= MOST_ENTRIES) & (totals[rarest] > 1)])
+    chosen = np.sort(rarest[(k * np.cumsum(entries[rarest]) <= MOST_ENTRIES) & (totals[rarest] > 1)])
     if not len(chosen):
         return by_label
-    features = presence[:, chosen]
-    reach = _reach(features, place, k)
-    filled = _most_filled(features, np.bincount(unit, minlength=len(place)), place, np.asarray(sizes), reach)
-    return by_label + int(reach.sum()) - filled
+    units = units._replace(presence=sp.csr_array(units.presence[:, chosen]))
+    reach = _reach(units, k)
+    return by_label + int(reach.sum()) - _most_filled(units, np.asarray(sizes), reach)
+
+
+def _most_labels(counts: LabelCounts, size: int) -> int:
+    """Return how many labels so many samples have at most, in all."""
+    labels = np.diff(counts.presence.indptr).astype(np.int64)
+    order = np.argsort(-labels, kind="stable")
+    copies = counts.copies[order]
+    taken = np.clip(size - (np.cumsum(copies) - copies), 0, copies)
+    return int(labels[order] @ taken)
 
 
 def _too_dear(totals: Ints, needs: Ints, sizes: Sequence[int]) -> Ints:
@@ -105,7 +113,7 @@ def _too_dear(totals: Ints, needs: Ints, sizes: Sequence[int]) -> Ints:
     odds = totals / np.maximum(m - totals, 1)
     costs = np.zeros(len(totals))
     for j in range(len(size)):
-        below = totals * size[j] // m
+        below = np.floor(totals.astype(np.float64) * size[j] / m).astype(np.int64)  # no product of integers overflows
 
         def away(x: Ints, s: int = int(size[j])) -> Floats:
             return np.asarray(np.abs(x / np.maximum(s - x, 1) - odds))
@@ -121,45 +129,69 @@ def _too_dear(totals: Ints, needs: Ints, sizes: Sequence[int]) -> Ints:
     return np.asarray(frequent[np.cumsum(costs[frequent]) > affordable + 1e-12])
 
 
-def _units(counts: LabelCounts, constraints: Constraints | None) -> tuple[Ints, Ints]:
-    """Return the unit of each sample, and the subset into which each unit is locked."""
-    if constraints is None:
-        return np.arange(counts.n_samples), np.full(counts.n_samples, FREE, dtype=np.int64)
-    if constraints.groups is None:
-        return np.arange(counts.n_samples), constraints.locked
-    unit = constraints.groups.code_of_sample
-    place = np.full(len(constraints.groups), FREE, dtype=np.int64)
-    place[unit] = constraints.locked
-    return unit, place
+class _Units(NamedTuple):
+    """What is dealt out: which labels a unit has, its samples, the subset it is locked into, how many are like it.
+
+    Only if `all_dealt`, every unit has to be in some subset: a crowd has more than any label needs.
+    """
+
+    presence: sp.csr_array
+    sizes: Ints
+    place: Ints
+    copies: Ints
+    all_dealt: bool
 
 
-def _presence(counts: LabelCounts, unit: Ints, n_units: int) -> sp.csr_array:
-    """Tell which labels occur in which unit."""
-    members = sp.csr_array(
-        (np.ones(len(unit), dtype=np.int32), (unit, np.arange(len(unit)))), shape=(n_units, len(unit))
-    )
+def _units(counts: LabelCounts, constraints: Constraints | None) -> _Units:
+    """Take each sample, or each group, as a unit."""
+    unit = np.arange(counts.n_rows)
+    place = np.full(counts.n_rows, FREE, dtype=np.int64) if constraints is None else constraints.locked
+    if constraints is not None and constraints.groups is not None:
+        unit = constraints.groups.code_of_sample
+        place = np.full(len(constraints.groups), FREE, dtype=np.int64)
+        place[unit] = constraints.locked
+    n_units, ones = len(place), np.ones(len(unit), dtype=np.int32)
+    members = sp.csr_array((ones, (unit, np.arange(len(unit)))), shape=(n_units, len(unit)))
     presence = sp.csr_array(members @ counts.presence)
     presence.data[:] = 1
-    return presence
+    sizes = np.bincount(unit, minlength=n_units)
+    return _Units(presence, sizes, place, np.ones(n_units, dtype=np.int64), all_dealt=True)
 
 
-def _reach(features: sp.csr_array, place: Ints, k: int) -> Ints:
+def _crowd_units(counts: LabelCounts, constraints: Constraints | None, k: int) -> _Units:
+    """Take a few samples of each row: more than one in each subset reach no more labels there."""
+    locked = np.zeros((counts.n_rows, k), dtype=np.int64)
+    if constraints is not None and constraints.locked_copies is not None:
+        locked = constraints.locked_copies
+    free = counts.copies - locked.sum(axis=1)
+    numbers = np.concatenate([free[:, None], locked], axis=1)
+    row, where = np.nonzero(numbers)
+    copies = np.minimum(numbers[row, where], k)
+    ones = np.ones(len(row), dtype=np.int64)
+    return _Units(sp.csr_array(counts.presence[row]), ones, where - 1, copies, all_dealt=False)
+
+
+def _reach(units: _Units, k: int) -> Ints:
     """Return in how many subsets each label can be at most, on its own: its bound counts the others as empty."""
-    free = np.asarray(features[place == FREE].sum(axis=0)).ravel()
-    held = sum((np.asarray(features[place == j].sum(axis=0)).ravel() > 0).astype(np.int64) for j in range(k))
-    return np.asarray(np.minimum(free + held, k), dtype=np.int64)
+
+    def samples(inside: npt.NDArray[np.bool_]) -> Ints:
+        return np.asarray(units.presence[inside].T @ units.copies[inside])
+
+    held = sum((samples(units.place == j) > 0).astype(np.int64) for j in range(k))
+    return np.asarray(np.minimum(samples(units.place == FREE) + held, k), dtype=np.int64)
 
 
-def _most_filled(features: sp.csr_array, weights: Ints, place: Ints, sizes: Ints, reach: Ints) -> int:
+def _most_filled(units: _Units, sizes: Ints, reach: Ints) -> int:
     """Bound from above how many combinations of these labels with subsets can be filled."""
     from scipy.optimize import Bounds, LinearConstraint, milp
 
     from evosplit import _kernels
 
+    features, weights, place = units.presence, units.sizes, units.place
     # Units that are alike are one variable a subset: how many of them it gets.
     whole = compact_csr(sp.hstack([features, sp.csr_array(np.stack([weights, place + 1], axis=1))], format="csr"))
     first, kind = _kernels.distinct_rows(whole.indptr, whole.indices, whole.data)
-    kinds, copies = features[first], np.bincount(kind)
+    kinds, copies = features[first], np.bincount(kind, weights=units.copies).astype(np.int64)
     k, n, q = len(sizes), len(first), features.shape[1]
     subsets = sp.eye_array(k, format="csr")
     nothing = sp.csr_array((n + k, q * k))
@@ -168,7 +200,7 @@ def _most_filled(features: sp.csr_array, weights: Ints, place: Ints, sizes: Ints
     rules: list[Any] = [
         LinearConstraint(
             sp.hstack([sp.vstack([dealt, filled]), nothing], format="csr"),
-            np.concatenate([copies, sizes]),
+            np.concatenate([copies, sizes]) if units.all_dealt else 0,
             np.concatenate([copies, sizes]),
         ),
         # A combination counts if a unit with the label is in the subset.

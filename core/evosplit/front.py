@@ -30,16 +30,24 @@ class ParetoFront:
         One row per point, one column per objective; smaller is better.
     objective_names
         What the columns measure: "samples" (LD), "instances" (LD'), "pairs" (LPD), "triplets", "strata".
-    assignments
-        One row per point: the subset number of each sample.
+    placements
+        One entry per point: the subset number of each sample, or how many of each row go to each subset (rows x k)
+        where rows stand for several samples.
     reference
         What a random split of the same sizes scores on each objective, on average.
     """
 
     objectives: npt.NDArray[np.float64]
     objective_names: tuple[str, ...]
-    assignments: npt.NDArray[np.integer[Any]]
+    placements: npt.NDArray[np.integer[Any]]
     reference: npt.NDArray[np.float64]
+
+    @property
+    def assignments(self) -> npt.NDArray[np.integer[Any]]:
+        """One row per point: the subset number of each sample."""
+        if self.placements.ndim == 3:
+            raise EvoSplitError("rows stand for several samples, which may be in different subsets; use placements")
+        return self.placements
 
     def __len__(self) -> int:
         return len(self.objectives)

@@ -46,6 +46,7 @@ __all__ = [
     "odds_bound",
     "odds_deviation",
     "ordered_sum",
+    "rows_in_subsets",
     "subset_tables",
     "triplet_distribution",
 ]
@@ -110,6 +111,8 @@ class SubsetTables:
         Samples with each label pair in each subset (pairs x k).
     pair_labels
         The two label indices of each pair (pairs x 2), ordered.
+    unlabelled
+        Samples without any label in each subset (k).
     """
 
     sizes: Ints
@@ -117,6 +120,7 @@ class SubsetTables:
     instances: Ints
     pairs: Ints
     pair_labels: npt.NDArray[np.int32]
+    unlabelled: Ints
 
     @property
     def ld_terms(self) -> Floats:
@@ -151,7 +155,8 @@ def measure(
     counts
         A LabelCounts, or anything that its constructor takes.
     assignment
-        For each sample the number of its subset (0 ... k - 1).
+        For each sample the number of its subset (0 ... k - 1); where rows stand for several samples, how many of them
+        are in each subset (rows x k).
     ratios
         What the subsets were meant to hold, for `ed`; by default the sizes as they are.
 
@@ -161,11 +166,13 @@ def measure(
     0.0
     >>> measure([[1, 0], [1, 0], [0, 1], [0, 1]], [0, 0, 1, 1]).flz
     2
+    >>> measure(LabelCounts([[1], [0]], copies=[20, 30]), [[10, 10], [20, 10]]).ld
+    0.25
     """
     counts = as_label_counts(counts)
     wanted = None if ratios is None else resolve_subsets(ratios, counts.n_samples).sizes
-    subset_of_sample, k = _checked_assignment(assignment, counts.n_samples, None if wanted is None else len(wanted))
-    tables = subset_tables(counts, subset_of_sample, k)
+    placement, k = _checked_placement(assignment, counts, None if wanted is None else len(wanted))
+    tables = subset_tables(counts, placement, k)
     return measures_of(tables, tables.sizes if wanted is None else np.array(wanted))
 
 
@@ -195,12 +202,32 @@ def measures_of(tables: SubsetTables, wanted_sizes: npt.NDArray[Any]) -> Measure
     )
 
 
-def subset_tables(counts: LabelCounts, subset_of_sample: npt.NDArray[Any], k: int) -> SubsetTables:
-    """Count samples, labels and label pairs in each of k subsets."""
+def rows_in_subsets(group_of_row: npt.NDArray[Any], placement: npt.NDArray[Any], n_groups: int, k: int) -> Ints:
+    """Count the samples of each group of rows in each of k subsets (groups x k).
+
+    `placement` gives the subset of each row, or how many of the samples that it stands for are in each (rows x k).
+
+    Examples
+    --------
+    >>> rows_in_subsets(np.array([0, 1, 0]), np.array([0, 0, 1]), 2, 2).tolist()
+    [[1, 1], [1, 0]]
+    >>> rows_in_subsets(np.array([0, 1, 0]), np.array([[5, 1], [2, 2], [0, 1]]), 2, 2).tolist()
+    [[5, 2], [2, 2]]
+    """
+    if placement.ndim == 2:
+        columns = [np.bincount(group_of_row, weights=placement[:, j], minlength=n_groups) for j in range(k)]
+        return np.stack(columns, axis=1).astype(np.int64)  # sums of floats, but exact: see `LabelCounts`
+    from evosplit import _kernels
+
+    return _kernels.count_rows(group_of_row, placement, n_groups, k)
+
+
+def subset_tables(counts: LabelCounts, placement: npt.NDArray[Any], k: int) -> SubsetTables:
+    """Count samples, labels and label pairs in each of k subsets; for `placement` see `rows_in_subsets`."""
     from evosplit import _kernels
 
     sets = counts.label_sets
-    copies = _kernels.count_rows(sets.set_of_sample, subset_of_sample, len(sets.multiplicity), k)
+    copies = rows_in_subsets(sets.set_of_sample, placement, len(sets.multiplicity), k)
     rows = sets.counts
     samples = np.zeros((counts.n_labels, k), dtype=np.int64)
     instances = np.zeros((counts.n_labels, k), dtype=np.int64)
@@ -211,7 +238,14 @@ def subset_tables(counts: LabelCounts, subset_of_sample: npt.NDArray[Any], k: in
     codes, pairs = _kernels.pair_totals(rows.indptr, rows.indices, counts.n_labels, copies)
     order = np.argsort(codes)
     pair_labels = np.stack(np.divmod(codes[order], max(counts.n_labels, 1)), axis=1).astype(np.int32)
-    return SubsetTables(copies.sum(axis=0), samples, instances, pairs[order], pair_labels)
+    return SubsetTables(
+        sizes=copies.sum(axis=0),
+        samples=samples,
+        instances=instances,
+        pairs=pairs[order],
+        pair_labels=pair_labels,
+        unlabelled=copies[np.diff(rows.indptr) == 0].sum(axis=0),
+    )
 
 
 def odds_deviation(table: npt.NDArray[Any], subset_totals: npt.NDArray[Any]) -> Floats:
@@ -321,7 +355,7 @@ def triplet_distribution(counts: Any, assignment: npt.ArrayLike) -> float:
     counts
         A LabelCounts, or anything that its constructor takes.
     assignment
-        For each sample the number of its subset (0 ... k - 1).
+        As in `measure`.
 
     Examples
     --------
@@ -333,16 +367,25 @@ def triplet_distribution(counts: Any, assignment: npt.ArrayLike) -> float:
     from evosplit.features import triplet_features
 
     counts = as_label_counts(counts)
-    subset_of_sample, k = _checked_assignment(assignment, counts.n_samples, None)
+    placement, k = _checked_placement(assignment, counts, None)
     sets = counts.label_sets
-    copies = _kernels.count_rows(sets.set_of_sample, subset_of_sample, len(sets.multiplicity), k)
+    copies = rows_in_subsets(sets.set_of_sample, placement, len(sets.multiplicity), k)
     triplets = triplet_features(sets.counts)
     table = _kernels.sum_features(triplets, copies)
     return _mean(odds_deviation(table, table.sum(axis=0)))
 
 
-def _checked_assignment(assignment: npt.ArrayLike, m: int, k: int | None) -> tuple[npt.NDArray[np.int64], int]:
-    array = np.asarray(assignment)
+def _checked_placement(
+    assignment: npt.ArrayLike, counts: LabelCounts, k: int | None
+) -> tuple[npt.NDArray[np.int64], int]:
+    array, m = np.asarray(assignment), counts.n_rows
+    if array.ndim == 2:
+        return _checked_table(array, counts, k)
+    if counts.has_copies:
+        raise EvoSplitError(
+            f"assignment has {array.ndim} dimension(s), but rows of counts stand for several samples; "
+            "pass how many of each row are in each subset (rows x k)"
+        )
     if array.shape != (m,):
         raise EvoSplitError(f"assignment has shape {array.shape} for {m} samples; pass one subset number per sample")
     if array.dtype.kind not in "biu":
@@ -353,6 +396,22 @@ def _checked_assignment(assignment: npt.ArrayLike, m: int, k: int | None) -> tup
         limit = "" if k is None else f" and less than the {k} subsets of ratios"
         raise EvoSplitError(f"assignment[{wrong[0]}] is {array[wrong[0]]}; subset numbers are at least 0{limit}")
     return array.astype(np.int64), max(found if k is None else k, 1)
+
+
+def _checked_table(table: npt.NDArray[Any], counts: LabelCounts, k: int | None) -> tuple[npt.NDArray[np.int64], int]:
+    n_subsets = table.shape[1] if k is None else k
+    if table.shape != (counts.n_rows, n_subsets) or table.dtype.kind not in "iu":
+        raise EvoSplitError(
+            f"assignment has shape {table.shape} and dtype {table.dtype}; pass integers, one row for each of the "
+            f"{counts.n_rows} rows of counts and one column for each subset"
+        )
+    wrong = np.flatnonzero((table < 0).any(axis=1) | (table.sum(axis=1) != counts.copies))
+    if len(wrong):
+        raise EvoSplitError(
+            f"assignment[{wrong[0]}] is {table[wrong[0]].tolist()}, but the row stands for "
+            f"{counts.copies[wrong[0]]} samples; its entries are at least 0 and sum to that"
+        )
+    return table.astype(np.int64), n_subsets
 
 
 def _mean(terms: Floats) -> float:

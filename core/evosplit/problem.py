@@ -4,6 +4,10 @@ The unit that moves is a sample, or a whole group of samples. Units with equal f
 merged into *types* with a number of copies. A type's features are counts in columns (see `evosplit.features`); a
 subset's state is the sum of the features of its units. So groups, locks and further strata are data, not other
 algorithms.
+
+Where rows of the data stand for many equal samples, a split is a table (types x subsets). Most of the samples of a type
+are *placed* before any search, each subset getting its share; the units are the others, a few of each type. So time and
+memory depend on the number of types, not on that of samples.
 """
 
 from __future__ import annotations
@@ -21,13 +25,15 @@ from evosplit.constraints import FREE, Constraints
 from evosplit.counts import LabelCounts, LabelSets, compact_csr
 from evosplit.coverage import label_needs
 from evosplit.features import PARTS, Block, checked_objectives, lay_out
-from evosplit.measures import expected_deviation, ordered_sum
+from evosplit.measures import expected_deviation, ordered_sum, rows_in_subsets
 from evosplit.ratios import Subsets
 from evosplit.rng import Stream
 
-__all__ = ["SplitProblem", "build_problem"]
+__all__ = ["Crowd", "SplitProblem", "build_problem"]
 
 DRAWS = 3  # random splits of which the mean is the reference, where the exact mean is not known
+UNPLACED = 2  # of the copies of a type that a subset gets, so many at least are not placed before the search
+MOST_UNPLACED = 200_000  # and more, the same number of every type, as long as there are no more units than this in all
 
 Ints = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
@@ -55,11 +61,14 @@ class SplitProblem:
     weights
         How much each column counts within its block.
     type_of_unit, copies, type_sizes
-        The type of each unit; the number of units of each type; the number of samples in a unit of each type.
+        The type of each unit; the number of units of each type, placed ones included; the number of samples in a unit
+        of each type.
     unit_of_sample
         The unit of each sample, None if they are the same.
     locked
         The subset in which each unit stays, -1 for those that are free.
+    crowd
+        What is known where rows stand for several samples; else None.
     pairs_kept
         How many of 1,024 label pairs have a column; the others are too many for the time that a search may take.
     uncovered
@@ -80,6 +89,7 @@ class SplitProblem:
     locked: Ints
     pairs_kept: int = PARTS
     uncovered: int = 0
+    crowd: Crowd | None = None
 
     @property
     def cover(self) -> bool:
@@ -124,6 +134,8 @@ class SplitProblem:
     @cached_property
     def locked_table(self) -> Ints:
         """How many units of each type are locked into each subset (types x k)."""
+        if self.crowd is not None:
+            return self.crowd.locked
         held = self.locked != FREE
         if not held.any():
             return np.zeros((self.n_types, self.k), dtype=np.int64)
@@ -131,10 +143,15 @@ class SplitProblem:
 
         return _kernels.count_rows(self.type_of_unit[held], self.locked[held], self.n_types, self.k)
 
+    @property
+    def placed_table(self) -> Ints:
+        """How many units of each type are in each subset before the search (types x k): locked, or placed there."""
+        return self.locked_table if self.crowd is None else self.crowd.placed
+
     @cached_property
     def capacities(self) -> Ints:
-        """How many samples each subset still has to get beside those locked into it."""
-        return np.asarray(self.sizes - self.type_sizes @ self.locked_table)
+        """How many samples each subset still has to get beside those that are already in it."""
+        return np.asarray(self.sizes - self.type_sizes @ self.placed_table)
 
     @cached_property
     def column_totals(self) -> Ints:
@@ -149,10 +166,16 @@ class SplitProblem:
         return np.array(spans, dtype=np.int64).reshape(-1, 3)
 
     def type_table(self, assignment: npt.NDArray[Any]) -> Ints:
-        """Count the units of each type in each subset (types x k)."""
+        """Count the units of each type in each subset (types x k), placed ones included.
+
+        `assignment` gives the subset of each unit; what is already such a table is returned as it is.
+        """
+        if assignment.ndim == 2:
+            return assignment
         from evosplit import _kernels
 
-        return _kernels.count_rows(self.type_of_unit, assignment, self.n_types, self.k)
+        table = _kernels.count_rows(self.type_of_unit, assignment, self.n_types, self.k)
+        return table if self.crowd is None else table + self.crowd.placed
 
     def column_table(self, type_table: Ints) -> Ints:
         """Sum the features in each subset (columns x k)."""
@@ -189,7 +212,17 @@ class SplitProblem:
         return np.stack(means, axis=-1)
 
     def draw(self, stream: Stream) -> Ints:
-        """Deal the free units out at random; the sizes are exact if all units are of one sample, else about right."""
+        """Deal the free units out at random; the sizes are exact if all units are of one sample, else about right.
+
+        Returns the subset of each unit, or a table (see `type_table`) where rows stand for several samples.
+        """
+        if self.crowd is not None:
+            from evosplit._kernels.tables import deal_at_random
+
+            table = self.locked_table.copy()
+            free, capacities = self.copies - table.sum(axis=1), self.sizes - table.sum(axis=0)
+            deal_at_random(free, capacities, table, stream.state())
+            return table
         assignment = self.locked.copy()
         free = stream.permutation(np.flatnonzero(self.locked == FREE))
         if not self.uneven:
@@ -219,7 +252,7 @@ class SplitProblem:
         for at in np.flatnonzero(known):
             inside = slice(self.blocks[at].start, self.blocks[at].stop)
             if held is not None:
-                placed = {"held": held[inside], "held_sizes": self.sizes - self.capacities}
+                placed = {"held": held[inside], "held_sizes": self.type_sizes @ self.locked_table}
             terms = expected_deviation(self.column_totals[inside], self.sizes, **placed)
             weights = self.weights[inside]
             reference[at] = ordered_sum(terms * weights) / ordered_sum(weights) if len(terms) else 0.0
@@ -231,8 +264,45 @@ class SplitProblem:
         return self.by_objective(self.block_reference)
 
     def of_samples(self, assignment: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Turn the subset of each unit into that of each sample."""
+        """Turn the subset of each unit into that of each sample, or into how many of each row go to each subset."""
+        if self.crowd is not None:
+            return self.crowd.of_rows(self.type_table(assignment))
         return assignment if self.unit_of_sample is None else assignment[self.unit_of_sample]
+
+
+@dataclass(frozen=True, eq=False)
+class Crowd:
+    """Rows that stand for several samples.
+
+    Attributes
+    ----------
+    type_of_row, copies
+        The type of each row, and how many samples it stands for.
+    locked_copies
+        How many of them are locked into each subset (rows x k); None if none is.
+    locked, dealt, placed
+        Tables (types x k): how many units of each type are locked into each subset; how many it gets as its share,
+        rounded down, and locked ones; how many of these are in it before the search.
+    needs
+        What each subset lacks of its share of each type (types x k), less than one unit, or about as little.
+    """
+
+    type_of_row: Ints
+    copies: Ints
+    locked_copies: Ints | None
+    locked: Ints
+    dealt: Ints
+    placed: Ints
+    needs: Floats
+
+    def of_rows(self, type_table: Ints) -> Ints:
+        """Let the rows of each type share what it has in each subset (rows x k)."""
+        from evosplit._kernels.tables import share_out
+
+        shared = np.empty((len(self.type_of_row), type_table.shape[1]), dtype=np.int64)
+        free = self.copies if self.locked_copies is None else self.copies - self.locked_copies.sum(axis=1)
+        share_out(self.type_of_row, free, type_table - self.locked, shared)
+        return shared if self.locked_copies is None else shared + self.locked_copies
 
 
 def build_problem(
@@ -251,7 +321,9 @@ def build_problem(
     strata = constraints.strata if constraints is not None else ()
     wanted = checked_objectives(objectives, counts, bool(strata))
     sets, rank = _canonical_sets(counts)
-    type_of_sample, rows, multiplicity, strata_rows = _merge_with_strata(sets, [s.counts.matrix for s in strata])
+    type_of_sample, rows, multiplicity, strata_rows = _merge_with_strata(
+        sets, [stratum.counts.matrix for stratum in strata], counts.copies
+    )
     laid = lay_out(
         rows,
         multiplicity,
@@ -262,10 +334,16 @@ def build_problem(
         pair_entries=pair_entries,
     )
     features, weights = laid.matrix, laid.weights
-    unit_of_sample = None
-    locked = np.full(counts.n_samples, FREE, dtype=np.int64) if constraints is None else constraints.locked
+    unit_of_sample, crowd = None, None
+    locked = np.full(counts.n_rows, FREE, dtype=np.int64) if constraints is None else constraints.locked
     type_of_unit, copies, type_sizes = type_of_sample, multiplicity, np.ones(len(multiplicity), dtype=np.int64)
-    if constraints is not None and constraints.groups is not None and len(constraints.groups) < counts.n_samples:
+    if counts.has_copies:
+        locked_copies = None if constraints is None or not constraints.n_locked else constraints.locked_copies
+        crowd = _crowd(counts, subsets, type_of_sample, features, multiplicity, locked_copies)
+        free = multiplicity - crowd.placed.sum(axis=1)
+        type_of_unit = np.repeat(np.arange(len(multiplicity), dtype=np.int32), free)
+        locked = np.full(len(type_of_unit), FREE, dtype=np.int64)
+    elif constraints is not None and constraints.groups is not None and len(constraints.groups) < counts.n_rows:
         unit_of_sample, n_units = constraints.groups.code_of_sample, len(constraints.groups)
         sizes = sp.csr_array(np.ones((len(multiplicity), 1), dtype=np.int32))
         features, weights = sp.csr_array(sp.hstack([features, sizes], format="csr")), np.append(weights, 1.0)
@@ -292,11 +370,53 @@ def build_problem(
         unit_of_sample=unit_of_sample,
         locked=locked,
         pairs_kept=laid.pairs_kept,
+        crowd=crowd,
     )
 
 
+def _crowd(
+    counts: LabelCounts,
+    subsets: Subsets,
+    type_of_row: Ints,
+    features: sp.csr_array,
+    copies: Ints,
+    locked_copies: Ints | None,
+) -> Crowd:
+    """Place most samples of each type, so that every subset gets its share of each label."""
+    from evosplit._kernels.tables import deal_in_bulk, rarest_labels
+
+    n_types, k, sizes = len(copies), len(subsets), np.array(subsets.sizes, dtype=np.int64)
+    locked = np.zeros((n_types, k), dtype=np.int64)
+    if locked_copies is not None:
+        locked = rows_in_subsets(type_of_row, locked_copies, n_types, k)
+    # Samples without a label carry the last column, and are spread like any label.
+    labels = sp.csr_array(sp.hstack([features[:, : counts.n_labels], features[:, [-1]]], format="csr"))
+    totals = np.asarray(labels.T @ copies)
+    rarest = rarest_labels(labels.indptr, labels.indices, totals)
+    dealt, needs = np.zeros_like(locked), np.zeros(locked.shape)
+    deal_in_bulk(
+        labels.indptr,
+        labels.indices,
+        totals,
+        sizes,
+        np.argsort(totals[rarest], kind="stable"),
+        rarest,
+        np.ascontiguousarray(labels.T @ locked, dtype=np.float64),
+        dealt,
+        needs,
+        copies - locked.sum(axis=1),
+        sizes - locked.sum(axis=0),
+    )
+    low, high = UNPLACED, max(UNPLACED, int(dealt.max(initial=0)))
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if np.minimum(dealt, middle).sum() <= MOST_UNPLACED else (low, middle - 1)
+    placed = locked + np.maximum(dealt - low, 0)
+    return Crowd(type_of_row, counts.copies, locked_copies, locked, locked + dealt, placed, needs)
+
+
 def _merge_with_strata(
-    sets: LabelSets, strata: Sequence[sp.csr_array]
+    sets: LabelSets, strata: Sequence[sp.csr_array], copies_of_row: Ints
 ) -> tuple[npt.NDArray[np.int32], sp.csr_array, Ints, list[sp.csr_array]]:
     """Tell samples with equal labels apart by their strata: (type of each sample, labels, copies, strata)."""
     if not strata:
@@ -306,7 +426,7 @@ def _merge_with_strata(
     number = sp.csr_array(sets.set_of_sample[:, None] + 1)
     whole = compact_csr(sp.hstack([number, *strata], format="csr"))
     first, type_of_sample = _kernels.distinct_rows(whole.indptr, whole.indices, whole.data)
-    multiplicity = np.bincount(type_of_sample, minlength=len(first)).astype(np.int64)
+    multiplicity = np.bincount(type_of_sample, weights=copies_of_row, minlength=len(first)).astype(np.int64)
     rows = compact_csr(sets.counts[sets.set_of_sample[first]])
     return type_of_sample, rows, multiplicity, [sp.csr_array(part[first]) for part in strata]
 

@@ -37,10 +37,11 @@ class Split:
     ----------
     names, sizes
         The subsets and how many samples each holds.
-    assignment
-        For each sample the position of its subset in `names`.
+    placement
+        For each sample the position of its subset in `names`. Where rows of the counts stand for several samples
+        (`copies`): how many of each row go to each subset (rows x k). See `assignment` and `table`.
     sample_ids
-        The id of each sample.
+        The id of each sample, or row.
     front, chosen
         The trade-offs found and which of them this split is; None for a split read from a manifest.
     counts
@@ -69,10 +70,13 @@ class Split:
     >>> split = evosplit.split([[1], [1], [0], [0]], (0.5, 0.5), method="random", seed=0)
     >>> split.names, split.sizes
     (('train', 'test'), (2, 2))
+    >>> counts = evosplit.LabelCounts([[1], [0]], copies=[6_000, 2_000])
+    >>> evosplit.split(counts, (0.75, 0.25)).table.tolist()
+    [[4500, 1500], [1500, 500]]
     """
 
     names: tuple[str, ...]
-    assignment: npt.NDArray[np.integer[Any]]
+    placement: npt.NDArray[np.integer[Any]]
     sample_ids: npt.NDArray[Any]
     target_sizes: tuple[int, ...]
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -91,10 +95,33 @@ class Split:
         sizes = ", ".join(f"{name}: {size}" for name, size in zip(self.names, self.sizes, strict=True))
         return f"Split({sizes})"
 
+    @property
+    def has_copies(self) -> bool:
+        """Whether rows stand for several samples, which may be in different subsets."""
+        return self.placement.ndim == 2
+
+    @property
+    def assignment(self) -> npt.NDArray[np.integer[Any]]:
+        """For each sample the position of its subset in `names`."""
+        if self.has_copies:
+            raise EvoSplitError(
+                "rows stand for several samples, which may be in different subsets: there is no subset of each row; "
+                "use Split.table, how many of each row go to each subset"
+            )
+        return self.placement
+
+    @property
+    def table(self) -> npt.NDArray[np.int64]:
+        """How many samples of each row go to each subset (rows x k); of a row that is one sample, 1 in its subset."""
+        if self.has_copies:
+            return np.asarray(self.placement, dtype=np.int64)
+        return np.asarray(self.placement[:, None] == np.arange(len(self.names)), dtype=np.int64)
+
     @cached_property
     def sizes(self) -> tuple[int, ...]:
         """How many samples each subset holds."""
-        return tuple(int(n) for n in np.bincount(self.assignment, minlength=len(self.names)))
+        held = self.placement.sum(axis=0) if self.has_copies else np.bincount(self.placement, minlength=len(self.names))
+        return tuple(int(n) for n in held)
 
     def indices(self, name: str) -> npt.NDArray[np.int64]:
         """Return the positions of the samples of a subset, ascending."""
@@ -121,7 +148,7 @@ class Split:
         settings = {**self.settings, "pick": rule if isinstance(rule, str) else int(rule)}
         return replace(
             self,
-            assignment=self.front.assignments[chosen],
+            placement=self.front.placements[chosen],
             chosen=chosen,
             settings=settings,
             recorded_measures=None,
@@ -132,7 +159,7 @@ class Split:
         """What each subset holds: samples, labels and label pairs."""
         if self.counts is None:
             raise EvoSplitError("this split carries no label counts; count where the data is")
-        return subset_tables(self.counts, self.assignment, len(self.names))
+        return subset_tables(self.counts, self.placement, len(self.names))
 
     @cached_property
     def measures(self) -> Measures:
@@ -170,6 +197,25 @@ class Split:
         >>> bool((split.assign(["b.jpg", "a.jpg"]) == split.assignment[::-1]).all())
         True
         """
+        return self.assignment[self._rows_of(ids)].astype(np.int64)
+
+    def quotas(self, ids: Iterable[Any]) -> npt.NDArray[np.int64]:
+        """Replay the split where rows stand for several samples: how many of each given row go to each subset.
+
+        The ids must be exactly those that were split; otherwise the error says how they differ.
+
+        Examples
+        --------
+        >>> import evosplit
+        >>> counts = evosplit.LabelCounts([[1], [0]], ids=["cat", "none"], copies=[4, 2])
+        >>> evosplit.split(counts, (0.5, 0.5)).quotas(["none", "cat"]).tolist()
+        [[1, 1], [2, 2]]
+        """
+        rows = self._rows_of(ids)
+        return np.asarray(self.table[rows])
+
+    def _rows_of(self, ids: Iterable[Any]) -> npt.NDArray[np.int64]:
+        """Return the row of each id."""
         wanted = ids.tolist() if isinstance(ids, np.ndarray) else list(ids)
         known = self.sample_ids.tolist()
         difference = difference_of_ids(wanted, known)
@@ -177,8 +223,8 @@ class Split:
             raise EvoSplitError(
                 f"the data is not what was split: {difference}; replay it on the same data, or split anew"
             )
-        subset_of = dict(zip(known, self.assignment.tolist(), strict=True))
-        return np.array([subset_of[sample] for sample in wanted], dtype=np.int64)
+        row_of = {sample: row for row, sample in enumerate(known)}
+        return np.array([row_of[sample] for sample in wanted], dtype=np.int64)
 
     def to_manifest(self, extra: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """Return all that is needed to replay the split, as JSON-able data; `extra` adds facts of a host.
@@ -202,7 +248,7 @@ class Split:
             "best_ed": self.best_ed,
             "ids_sha256": ids_hash(ids),
             "ids": ids,
-            "assignment": self.assignment.tolist(),
+            "table" if self.has_copies else "assignment": self.placement.tolist(),
         }
         if self.file_names is not None and list(self.file_names) != ids:
             manifest["file_names"] = list(self.file_names)
@@ -223,7 +269,7 @@ class Split:
             raise EvoSplitError(f"{source} is damaged: {error}; save the split again") from error
         return cls(
             names=tuple(manifest["names"]),
-            assignment=np.array(manifest["assignment"], dtype=np.int64),
+            placement=np.array(manifest.get("table", manifest.get("assignment")), dtype=np.int64),
             sample_ids=sample_ids,
             target_sizes=tuple(manifest["target_sizes"]),
             settings=manifest.get("settings") or {},

@@ -224,7 +224,7 @@ def _solve(
         min_per_label=min_per_label,
         label_weights=label_weights,
     )
-    _check_respect(method, solver, constraints)
+    _check_respect(method, solver, counts, constraints)
     notes: tuple[str, ...] = ()
     aims = subsets
     if constraints is not None:
@@ -247,7 +247,7 @@ def _solve(
             objectives=objectives,
             cover=cover,
             constraints=constraints,
-            pair_entries=None if limit is None else limit(counts.n_samples),
+            pair_entries=None if limit is None else limit(counts.n_rows),
         )
         solution = solver.solve(problem, run)
     notes = (*notes, *_limits(problem))
@@ -255,7 +255,6 @@ def _solve(
         notes = (*notes, run.stopped)
     front = _front(problem, solution.assignments)
     chosen = pick_from(front, pick)
-    best_ed = _best_ed(problem, subsets, front.assignments[chosen])
     settings = {
         "method": method if isinstance(method, str) else repr(method),
         "objectives": list(problem.objectives),
@@ -266,10 +265,10 @@ def _solve(
         "seed": int(seed) if isinstance(seed, (int, np.integer)) else None,
         "engine": ENGINE_VERSION,
     }
-    return Split(
+    made = Split(
         names=subsets.names,
         is_kfold=subsets.is_kfold,
-        assignment=front.assignments[chosen],
+        placement=front.placements[chosen],
         sample_ids=counts.ids,
         target_sizes=subsets.sizes,
         settings=settings,
@@ -278,8 +277,8 @@ def _solve(
         chosen=chosen,
         counts=counts,
         constraints=constraints,
-        best_ed=best_ed,
     )
+    return replace(made, best_ed=_best_ed(problem, subsets, made.sizes))
 
 
 def _limits(problem: SplitProblem) -> tuple[str, ...]:
@@ -300,9 +299,13 @@ def _limits(problem: SplitProblem) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _check_respect(method: str | Method, solver: Method, constraints: Constraints | None) -> None:
+def _check_respect(method: str | Method, solver: Method, counts: LabelCounts, constraints: Constraints | None) -> None:
     """Refuse what the method cannot do, instead of ignoring it."""
     able: frozenset[str] = getattr(solver, "respects", frozenset())
+    if counts.has_copies and "copies" not in able:
+        raise EvoSplitError(
+            f"method={method!r} takes one sample a row, and rows of counts stand for several; use method='evosplit'"
+        )
     for name in _asked(constraints):
         if name not in able:
             raise EvoSplitError(
@@ -330,7 +333,7 @@ def _asked(constraints: Constraints | None) -> dict[str, Any]:
 
 def _around_locks(subsets: Subsets, constraints: Constraints) -> tuple[Subsets, tuple[str, ...]]:
     """Aim at other sizes where more samples are locked into a subset than it should have."""
-    held = np.bincount(constraints.locked[constraints.locked != FREE], minlength=len(subsets))
+    held = constraints.held(len(subsets))
     aims = sizes_around_locks(subsets.sizes, held.tolist())
     if aims != subsets.sizes and constraints.groups is not None:
         aims = _as_groups_allow(subsets.sizes, aims, constraints.groups, constraints.locked)
@@ -378,15 +381,16 @@ def _large_groups(subsets: Subsets, constraints: Constraints) -> tuple[str, ...]
     return tuple(shown)
 
 
-def _best_ed(problem: SplitProblem, subsets: Subsets, assignment: npt.NDArray[Any]) -> float:
+def _best_ed(problem: SplitProblem, subsets: Subsets, sizes: Sequence[int]) -> float:
     """Return the least ED that groups and locks allow, or a lower bound of it."""
     asked = np.array(subsets.sizes)
-    found = int(np.abs(np.bincount(assignment, minlength=len(subsets)) - asked).sum())
+    found = int(np.abs(np.array(sizes) - asked).sum())
     if found == 0:
         return 0.0
+    capacities = asked - problem.type_sizes @ problem.locked_table
+    if problem.crowd is not None:  # single samples fill every gap
+        return min(2 * int(np.maximum(-capacities, 0).sum()), found) / len(subsets)
     free = problem.locked == FREE
-    held = np.bincount(problem.locked[~free], weights=problem.unit_sizes[~free], minlength=len(subsets))
-    capacities = (asked - held).astype(np.int64)
     least = least_excess(problem.unit_sizes[free], capacities)
     if least < found:
         packed, proven = pack(problem.unit_sizes[free], capacities, found)
@@ -422,6 +426,7 @@ def _front(problem: SplitProblem, assignments: Sequence[npt.NDArray[Any]]) -> Pa
     small = np.int8 if problem.k <= 127 else np.int32
     scores = np.array([problem.evaluate(problem.column_table(problem.type_table(a))) for a in assignments])
     keep = non_dominated(scores)
-    kept = np.stack([problem.of_samples(assignments[i].astype(small)) for i in keep])
+    as_kept = [assignments[i] if problem.crowd is not None else assignments[i].astype(small) for i in keep]
+    kept = np.stack([problem.of_samples(assignment) for assignment in as_kept])
     kept.setflags(write=False)
     return ParetoFront(scores[keep], problem.objectives, kept, problem.random_reference)

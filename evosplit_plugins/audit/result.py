@@ -243,7 +243,7 @@ def _as_found(source: Source) -> Split:
         raise EvoSplitError(f"the subset {names[sizes.index(0)]!r} is empty; leave it out")
     return Split(
         names=names,
-        assignment=source.subsets.assignment,
+        placement=source.subsets.assignment,
         sample_ids=source.counts.ids,
         target_sizes=sizes,
         settings={"method": "as found"},

@@ -229,7 +229,7 @@ def unpack_split(packed: Mapping[str, Any]) -> Split:
         found = ParetoFront(
             objectives=np.asarray(front["objectives"], dtype=np.float64),
             objective_names=tuple(front["objective_names"]),
-            assignments=_unpack(front["assignments"]),
+            placements=_unpack(front["assignments"]),
             reference=np.asarray(front["reference"], dtype=np.float64),
         )
         split = replace(split, front=found, chosen=packed["chosen"])

@@ -65,7 +65,7 @@ def divided(n_images, seed):
     """Divide that many images at random."""
     assignment = np.random.default_rng(seed).permutation(np.arange(n_images) % len(NAMES))
     sizes = tuple(int(size) for size in np.bincount(assignment, minlength=len(NAMES)))
-    return Split(names=NAMES, assignment=assignment, sample_ids=np.arange(n_images), target_sizes=sizes)
+    return Split(names=NAMES, placement=assignment, sample_ids=np.arange(n_images), target_sizes=sizes)
 
 
 def build(base, names, place):

@@ -227,7 +227,7 @@ def _bound_odds(totals: Ints, sizes: Ints, m: int, counts: Ints, slopes: Floats,
         target = _odds(total, m)
         missing = total
         for j in range(k):
-            below = int(np.floor(total * sizes[j] / m + 1e-9))
+            below = int(np.floor(float(total) * sizes[j] / m + 1e-9))
             reach[j], bend[j], first[j], last[j] = _envelope(sizes[j], below, target)
             taken[j] = reach[j]
             missing -= reach[j]

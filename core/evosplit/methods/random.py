@@ -17,7 +17,7 @@ __all__ = ["Random"]
 class Random:
     """Deal the units out at random."""
 
-    respects: ClassVar[frozenset[str]] = frozenset({"groups", "locked", "strata", "label_weights"})
+    respects: ClassVar[frozenset[str]] = frozenset({"copies", "groups", "locked", "strata", "label_weights"})
 
     def solve(self, problem: SplitProblem, run: Run) -> Solution:
         """Deal the units, then exchange uneven ones until the sizes are right."""

@@ -95,7 +95,7 @@ def _baselines(split: Split, counts: LabelCounts) -> Baselines:
     asked = () if split.constraints is None else split.constraints.strata
     subsets = Subsets(split.names, _sizes(split, constraints))
     lengths = np.diff(counts.label_sets.counts.indptr).astype(np.int64)
-    draws = enough_draws(int((lengths * (lengths + 1) // 2).sum()) + counts.n_samples)
+    draws = enough_draws(int((lengths * (lengths + 1) // 2).sum()) + counts.n_rows)
     measures: list[dict[str, float]] = []
     deviation = np.zeros(counts.n_labels)
     for assignment in _by_method("random", counts, subsets, constraints, draws):
@@ -126,22 +126,28 @@ def _binding(split: Split) -> Constraints | None:
     asked = split.constraints
     if asked is None or (asked.groups is None and not asked.n_locked):
         return None
-    return Constraints(groups=asked.groups, locked=asked.locked)
+    return Constraints(groups=asked.groups, locked=asked.locked, locked_copies=asked.locked_copies)
 
 
 def _sizes(split: Split, constraints: Constraints | None) -> tuple[int, ...]:
     """Return the sizes of the baselines' subsets: those of the split, or those that locks allow."""
     if constraints is None:
         return split.sizes
-    held = np.bincount(constraints.locked[constraints.locked != FREE], minlength=len(split.names))
-    return sizes_around_locks(split.target_sizes, held.tolist())
+    return sizes_around_locks(split.target_sizes, constraints.held(len(split.names)).tolist())
 
 
 def _expected(counts: LabelCounts, sizes: tuple[int, ...], constraints: Constraints | None) -> dict[str, float]:
     """Compute what LD and LPD are in random splits on average, with locks but without groups."""
     k = len(sizes)
-    locked = np.full(counts.n_samples, FREE) if constraints is None else constraints.locked
-    placed = subset_tables(counts, np.where(locked == FREE, k, locked), k + 1)  # the free samples as one more subset
+    # The free samples as one more subset.
+    if counts.has_copies:
+        table = None if constraints is None else constraints.locked_copies
+        table = np.zeros((counts.n_rows, k), dtype=np.int64) if table is None else table
+        placement = np.column_stack([table, counts.copies - table.sum(axis=1)])
+    else:
+        locked = np.full(counts.n_rows, FREE) if constraints is None else constraints.locked
+        placement = np.where(locked == FREE, k, locked)
+    placed = subset_tables(counts, placement, k + 1)
     found = {}
     for name, table in (("ld", placed.samples), ("lpd", placed.pairs)):
         held = {} if constraints is None else {"held": table[:, :k], "held_sizes": placed.sizes[:k]}
@@ -167,7 +173,7 @@ def _by_method(
 
 def _affordable(constraints: Constraints | None, counts: LabelCounts, lengths: npt.NDArray[np.int64]) -> list[str]:
     grouped = constraints is not None and constraints.groups is not None  # which iterative stratification cannot keep
-    if grouped or not 0 < counts.matrix.nnz <= MOST_ENTRIES:
+    if grouped or counts.has_copies or not 0 < counts.matrix.nnz <= MOST_ENTRIES:
         return []
     pair_entries = int((lengths * (lengths - 1) // 2).sum())
     return ["is"] if pair_entries > MOST_PAIR_ENTRIES or counts.n_labels > MOST_LABELS else ["sois", "is"]

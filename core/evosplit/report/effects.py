@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from evosplit.constraints import Constraints, GroupIndex
+from evosplit.constraints import FREE, Constraints, GroupIndex
 from evosplit.counts import LabelCounts
 from evosplit.measures import odds_deviation, subset_tables
 from evosplit.report.shares import ShareTable
@@ -105,20 +105,26 @@ def effects_of(
 ) -> ConstraintEffects:
     """Look at a split with its constraints; `samples` counts the samples of each label in each subset."""
     k, least = len(split.names), constraints.min_per_label
-    held = constraints.locked >= 0
     smallest = samples.min(axis=1, initial=least)
     below = np.flatnonzero((smallest < least) & (samples.sum(axis=1) > 0)) if least > 1 else ()
     return ConstraintEffects(
         groups=None if constraints.groups is None else _group_effect(constraints.groups, split.assignment, k),
-        locked=tuple(np.bincount(constraints.locked[held], minlength=k).tolist()),
-        moved=int((split.assignment[held] != constraints.locked[held]).sum()),
+        locked=tuple(constraints.held(k).tolist()),
+        moved=_moved(split, constraints),
         strata=tuple(
-            (stratum.name, stratum_table(stratum.counts, split.assignment, split.names))
+            (stratum.name, stratum_table(stratum.counts, split.placement, split.names))
             for stratum in constraints.strata
         ),
         min_per_label=least,
         below_minimum={counts.labels[i]: int(smallest[i]) for i in below},
     )
+
+
+def _moved(split: Split, constraints: Constraints) -> int:
+    if constraints.locked_copies is not None:
+        return int(np.maximum(constraints.locked_copies - split.table, 0).sum())
+    held = constraints.locked != FREE
+    return int((split.assignment[held] != constraints.locked[held]).sum())
 
 
 def _group_effect(groups: GroupIndex, assignment: npt.NDArray[np.integer[Any]], k: int) -> GroupEffect:
@@ -136,9 +142,9 @@ def _group_effect(groups: GroupIndex, assignment: npt.NDArray[np.integer[Any]], 
     )
 
 
-def stratum_table(counts: LabelCounts, assignment: npt.NDArray[Any], subsets: tuple[str, ...]) -> ShareTable:
+def stratum_table(counts: LabelCounts, placement: npt.NDArray[Any], subsets: tuple[str, ...]) -> ShareTable:
     """Count the categories of a stratum in the subsets."""
-    tables = subset_tables(counts, assignment, len(subsets))
+    tables = subset_tables(counts, placement, len(subsets))
     return ShareTable(counts.labels, subsets, tables.sizes, tables.instances)
 
 

@@ -409,7 +409,7 @@ def build_report(split: Split, nouns: Nouns | None = None) -> SplitReport:
     least = 1 if constraints is None else constraints.min_per_label
     pairs_misplaced = misplaced(tables.pairs, tables.sizes)
     return SplitReport(
-        subsets=_subset_rows(split, counts, tables),
+        subsets=_subset_rows(split, tables),
         labels=_label_rows(split.names, counts.labels, tables, least, baselines.random_deviation),
         pairs=_pair_rows(counts.labels, tables, pairs_misplaced),
         n_pairs=len(tables.pairs),
@@ -435,13 +435,12 @@ def _flz_bound(split: Split, counts: LabelCounts) -> int:
     return min(fewest_empty(counts, split.sizes, split.constraints), measures.flz)
 
 
-def _subset_rows(split: Split, counts: LabelCounts, tables: SubsetTables) -> tuple[SubsetRow, ...]:
-    bare = np.diff(counts.matrix.indptr) == 0
+def _subset_rows(split: Split, tables: SubsetTables) -> tuple[SubsetRow, ...]:
     held = np.array(
         [
             split.sizes,
             tables.instances.sum(axis=0),
-            np.bincount(split.assignment[bare], minlength=len(split.names)),
+            tables.unlabelled,
         ],
         dtype=np.int64,
     )

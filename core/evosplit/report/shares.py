@@ -123,7 +123,11 @@ def misplaced(counts: npt.NDArray[Any], sizes: npt.NDArray[Any], *, least: int =
 def _moves(counts: npt.NDArray[Any], sizes: npt.NDArray[Any], least: int) -> Ints:
     totals = counts.sum(axis=1).astype(np.int64)[:, None]
     sizes = sizes.astype(np.int64)
-    below, remainder = np.divmod(totals * sizes, max(int(sizes.sum()), 1))
+    # The products may overflow, but their difference is small and therefore right.
+    whole = max(int(sizes.sum()), 1)
+    guess = (totals * (sizes / whole)).astype(np.int64)
+    carry, remainder = np.divmod(totals * sizes - guess * whole, whole)
+    below = guess + carry
     minimum = np.where(totals >= least * len(sizes), np.minimum(least, sizes), 0)
     needed = np.maximum(minimum - below, 0)
     # What rounding down leaves over goes first where it is needed, then to the largest remainders; of equal ones to

@@ -29,8 +29,8 @@ def test_groups_and_locks_are_reported():
 def test_torn_groups_are_counted():
     """A split made elsewhere may tear groups or have locked samples in other subsets."""
     split = constrained(groups=np.arange(90) // 3, locked={"test": [0, 1, 2]})
-    assert replace(split, assignment=1 - split.assignment).report().effects.moved == 3
-    assert replace(split, assignment=np.arange(90) % 2).report().effects.groups.torn == 30
+    assert replace(split, placement=1 - split.assignment).report().effects.moved == 3
+    assert replace(split, placement=np.arange(90) % 2).report().effects.groups.torn == 30
 
 
 def test_strata_and_minima_are_reported():

@@ -90,8 +90,8 @@ def test_constraints_are_told():
     summary = split.report().summary
     assert "Groups: 30, all of them whole; the largest, 0, has 3 samples." in summary
     assert "Locked samples: 3, all of them in their subsets." in summary
-    assert "Locked samples: 3, 3 of them elsewhere." in replace(split, assignment=1 - split.assignment).report().summary
-    torn = replace(split, assignment=np.arange(90) % 2).report().summary
+    assert "Locked samples: 3, 3 of them elsewhere." in replace(split, placement=1 - split.assignment).report().summary
+    torn = replace(split, placement=np.arange(90) % 2).report().summary
     assert any("Groups: 30, 30 of them torn apart" in line for line in torn)
     summary = constrained(strata={"light": ["day", "night", "dusk"] * 30}, min_per_label=4).report().summary
     assert any(line.startswith("Every category of light is within") for line in summary)

@@ -71,9 +71,9 @@ class Landscape:
     def __init__(self, problem: SplitProblem, starts: Sequence[Ints], stream: Stream) -> None:
         self.problem = problem
         # Equal units in one subset are as good as each other: beyond a few, they need not be movable.
-        tables, locked = [problem.type_table(start) for start in starts], problem.locked_table
-        crowd = np.maximum(np.minimum.reduce(tables) - locked - MOVABLE_COPIES, 0)
-        self.fixed = locked + (crowd if problem.n_units > MOVABLE_LIMIT else 0)
+        tables, placed = [problem.type_table(start) for start in starts], problem.placed_table
+        crowd = np.maximum(np.minimum.reduce(tables) - placed - MOVABLE_COPIES, 0)
+        self.fixed = placed + (crowd if problem.n_units > MOVABLE_LIMIT else 0)
         movable = [table - self.fixed for table in tables]
         empty = np.maximum(EMPTY_SLOTS, movable[0].sum(axis=0) // 4) if problem.uneven else np.zeros_like(problem.sizes)
         movable = [np.vstack((table, empty)) for table in movable]
@@ -111,7 +111,7 @@ class Landscape:
     @property
     def columns_per_unit(self) -> float:
         """How many columns a unit has, on average."""
-        return float(self.problem.copies @ np.diff(self.problem.features.indptr)) / self.problem.n_units
+        return float(self.problem.copies @ np.diff(self.problem.features.indptr)) / float(self.problem.copies.sum())
 
     @property
     def table_bytes(self) -> int:
@@ -324,7 +324,7 @@ class Landscape:
         small: Any = np.int8 if problem.k <= 127 else np.int32
         subsets = np.tile(np.arange(problem.k, dtype=small), problem.n_types)
         for candidate in candidates:
-            free = self.type_table(candidate) - problem.locked_table
+            free = self.type_table(candidate) - problem.placed_table
             assignment = problem.locked.astype(small)
             assignment[order] = np.repeat(subsets, free.ravel())
             made.append(assignment)

@@ -39,7 +39,9 @@ class EvoSplit:
     A greater effort begins with what a smaller one does, so the front never gets worse by it.
     """
 
-    respects: ClassVar[frozenset[str]] = frozenset({"groups", "locked", "strata", "min_per_label", "label_weights"})
+    respects: ClassVar[frozenset[str]] = frozenset(
+        {"copies", "groups", "locked", "strata", "min_per_label", "label_weights"}
+    )
 
     def pair_entries(self, n_samples: int) -> int:
         """Return how many label pairs of distinct samples there is time to search; beyond, a sample of them is."""

@@ -11,7 +11,7 @@ from evosplit.constraints import FREE
 from evosplit.group_packing import fit_sizes
 from evosplit.methods.base import Run
 from evosplit.methods.iterative import IterativeStratification
-from evosplit.problem import SplitProblem
+from evosplit.problem import Crowd, SplitProblem
 from evosplit.rng import Stream
 
 Ints = npt.NDArray[Any]
@@ -27,6 +27,8 @@ def find_starts(problem: SplitProblem, run: Run) -> list[Ints]:
     """
     if problem.uneven:
         return [_deal_uneven(problem, run.stream)]
+    if problem.crowd is not None:
+        return [_deal_crowd(problem, problem.crowd)]
     starts = [_stratified(problem, run, 1)]
     if any(block.name == "pairs" and block.width for block in problem.blocks):
         starts.append(_stratified(problem, run, 2))
@@ -48,14 +50,10 @@ def _stratified(problem: SplitProblem, run: Run, order: int) -> Ints:
 
 def _systematic_sample(problem: SplitProblem, stream: Stream) -> Ints:
     """Line up the free units, similar ones side by side, and let every subset have its share all along the line."""
-    from evosplit._kernels import exchange, rng
+    from evosplit._kernels import rng
 
-    n_labels = problem.counts.n_labels
-    rank = np.empty(n_labels, dtype=np.int64)
-    rank[np.argsort(-problem.column_totals[:n_labels], kind="stable")] = np.arange(n_labels)
-    keys = exchange.similarity_keys(problem.features, rank)
     place_of_type = np.empty(problem.n_types, dtype=np.int32)
-    place_of_type[np.argsort(keys, kind="stable")] = np.arange(problem.n_types)
+    place_of_type[_line_up(problem)] = np.arange(problem.n_types)
     free = np.flatnonzero(problem.locked == FREE)
     rng.shuffle(free, stream.state())
     queue = free[np.argsort(place_of_type[problem.type_of_unit[free]], kind="stable")]
@@ -66,6 +64,29 @@ def _systematic_sample(problem: SplitProblem, stream: Stream) -> Ints:
     assignment = problem.locked.astype(np.int32)
     assignment[queue] = subsets[np.argsort(turns, kind="stable")]
     return assignment
+
+
+def _line_up(problem: SplitProblem, rare_first: bool = False) -> Ints:
+    """Order the types so that similar ones are side by side: those that share a frequent label, or else a rare one."""
+    from evosplit._kernels import exchange
+
+    n_labels = problem.counts.n_labels
+    rank = np.empty(n_labels, dtype=np.int64)
+    totals = problem.column_totals[:n_labels]
+    rank[np.argsort(totals if rare_first else -totals, kind="stable")] = np.arange(n_labels)
+    keys = exchange.similarity_keys(problem.features, rank)
+    return np.argsort(keys, kind="stable")
+
+
+def _deal_crowd(problem: SplitProblem, crowd: Crowd) -> Ints:
+    """Give every subset its share of each type; what rounding leaves goes along the line to where it lacks most."""
+    from evosplit._kernels.tables import deal_by_needs
+
+    table = crowd.dealt.copy()
+    free, capacities = problem.copies - table.sum(axis=1), problem.sizes - table.sum(axis=0)
+    deal_by_needs(_line_up(problem, rare_first=True), crowd.needs, free, capacities, table)
+    subsets = np.tile(np.arange(problem.k, dtype=np.int32), problem.n_types)
+    return np.repeat(subsets, (table - crowd.placed).ravel())
 
 
 def _deal_uneven(problem: SplitProblem, stream: Stream) -> Ints:
