@@ -173,7 +173,32 @@ class Landscape:
         for block in self.problem.blocks:
             whole = float(self.column_totals[block.start : block.stop].sum())
             rows.append(whole * share if block.by_total else sizes)
-        return np.array([*rows, sizes, 2.0 * float(self.column_totals[-1]) * share, 2.0 * sizes])
+        unlabelled, labels = self._targets
+        overall = max(float(self.column_totals[self.problem.empty_column]) / float(self.problem.sizes.sum()), 1e-9)
+        return np.array([*rows, np.maximum(unlabelled, 0.5) / overall, 2.0 * labels, 2.0 * sizes])
+
+    @cached_property
+    def _targets(self) -> Floats:
+        """How many samples without a label, and how many labels in all, each subset is to get (2 x k).
+
+        As many as it gets when every label is spread as evenly as can be. That is its share where subsets are of equal
+        size; but rare labels are best left to large subsets, so a small one has fewer samples with a label.
+        """
+        problem, sizes = self.problem, self.problem.sizes.astype(np.float64)
+        m, totals = float(problem.sizes.sum()), self.column_totals[: problem.counts.n_labels].astype(np.float64)
+        share = totals[:, None] * sizes / m
+        below = np.maximum(np.floor(share), problem.needs[:, None])
+        left = totals - below.sum(axis=1)
+        dearer = (1.0 - 2.0 * (share - below)) / sizes  # to have one more than that
+        rank = np.argsort(np.argsort(dearer, axis=1, kind="stable"), axis=1, kind="stable")
+        spread = below + (rank < left[:, None])
+        spread[:, int(np.argmax(problem.sizes))] += np.minimum(left, 0.0)
+        labels = spread.sum(axis=0)
+        order = np.argsort(problem.sizes, kind="stable")
+        for equal in np.split(order, np.flatnonzero(np.diff(problem.sizes[order]) > 1) + 1):
+            labels[equal] = labels[equal].sum() / len(equal)  # whom a tie favours is chance
+        labelled = m - float(self.column_totals[problem.empty_column])
+        return np.array([sizes - labelled * labels / max(float(labels.sum()), 1.0), labels])
 
     @cached_property
     def _columns(self) -> tuple[Floats, Floats]:
@@ -278,9 +303,7 @@ class Landscape:
             state = state or self.state(candidate)
             counts, excess = state.counts, state.excess
             blocks = problem.evaluate_blocks(counts[:-1], problem.sizes + excess)
-            share = problem.sizes / problem.sizes.sum()
-            ends = [problem.empty_column, len(counts) - 1]
-            off = np.abs(counts[ends] - self.column_totals[ends, None] * share) / np.maximum(problem.sizes, 1)
+            off = np.abs(counts[[problem.empty_column, len(counts) - 1]] - self._targets) / np.maximum(problem.sizes, 1)
             off *= [[1.0], [TOTALS]]
             lack = np.maximum(problem.needs[:, None] - counts[: problem.counts.n_labels], 0)
             self._scores[candidate] = Score(
