@@ -1,4 +1,4 @@
-"""Doors to the EvoSplit engine: COCO, Hugging Face, FiftyOne, scikit-learn; each host is loaded only when used."""
+"""Adapters of the EvoSplit engine: COCO, Hugging Face, FiftyOne, scikit-learn; each host is loaded only when used."""
 
 from __future__ import annotations
 

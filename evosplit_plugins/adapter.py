@@ -19,6 +19,7 @@ import evosplit
 from evosplit import EvoSplitError, Split
 from evosplit.methods import resolve_method
 from evosplit.ratios import DEFAULT_NAMES, Subsets
+from evosplit.wording import Nouns, counted, listed
 from evosplit_plugins.grouping import Links, find_copies, joined, regex_values
 from evosplit_plugins.matching import find_samples, replayed
 from evosplit_plugins.options import option
@@ -114,8 +115,8 @@ class Adapter(ABC):
         What its commands take.
     reading, writing
         The dataclasses of its options (see `evosplit_plugins.options`).
-    sample, samples, label, labels, field
-        What its users call a sample, a label, and a field of a sample.
+    nouns, field
+        What its users call samples and labels, and a field of a sample.
     default_names
         The names of unnamed subsets, by their number.
     needs_output
@@ -129,10 +130,7 @@ class Adapter(ABC):
     location: ClassVar[Location]
     reading: ClassVar[type] = NoOptions
     writing: ClassVar[type[WriteOptions]] = WriteOptions
-    sample: ClassVar[str] = "sample"
-    samples: ClassVar[str] = "samples"
-    label: ClassVar[str] = "label"
-    labels: ClassVar[str] = "labels"
+    nouns: ClassVar[Nouns] = Nouns()
     field: ClassVar[str] = "field"
     default_names: ClassVar[Mapping[int, tuple[str, ...]]] = DEFAULT_NAMES
     needs_output: ClassVar[bool] = True
@@ -198,7 +196,7 @@ class Adapter(ABC):
         output: Path | None,
         options: Any,
         *,
-        plan: Any = None,
+        plan: Any,
         on_progress: OnProgress | None = None,
     ) -> Outcome:
         """Write the subsets, all of them or nothing.
@@ -388,16 +386,16 @@ def _locked(
             locked[row] = name
     if torn:
         ids = source.counts.ids.tolist()
-        shown = ", ".join(f"{ids[row]!r} ({earlier} and {later})" for row, earlier, later in torn[:3])
+        shown = listed((f"{ids[row]!r} ({earlier} and {later})" for row, earlier, later in torn), 3)
         raise EvoSplitError(
-            f"locked= puts {len(torn)} {_noun(adapter, len(torn))} into two subsets: {shown}; lock each into one"
+            f"locked= puts {_counted(adapter, len(torn))} into two subsets: {shown}; lock each into one"
         )
     if None not in locked:
         raise EvoSplitError("locked= places every sample already, so there is nothing to split; lock fewer")
     notes = []
     if left_out:
-        verb = "is" if left_out == 1 else "are"
-        notes.append(f"{left_out} {_noun(adapter, left_out)} {verb} locked but take no part in the split.")
+        verb = "is locked but takes" if left_out == 1 else "are locked but take"
+        notes.append(f"{_counted(adapter, left_out)} {verb} no part in the split.")
     return locked, notes
 
 
@@ -423,14 +421,14 @@ def _groups(
             n = sum(without)
             what = f"no {' or '.join(map(repr, request.groups))}" if request.groups else "no matching file name"
             verb, each = ("has", "it is") if n == 1 else ("have", "each is")
-            notes.append(f"{n} {_noun(adapter, n)} {verb} {what}, so {each} a group of its own.")
+            notes.append(f"{_counted(adapter, n)} {verb} {what}, so {each} a group of its own.")
     if request.group_copies and source.pictures is not None:
         copies = find_copies(source.pictures, locked)
         if copies.n_torn:
             notes.append(f"{copies.n_torn} pictures are locked into several subsets, so they leak.")
         if copies.n_pictures:
-            pictures = "picture" if copies.n_pictures == 1 else "pictures"
-            said = f"{copies.n_samples} {adapter.samples} are copies of {copies.n_pictures} {pictures}, by file name"
+            pictures = counted(copies.n_pictures, "picture", "pictures")
+            said = f"{copies.n_samples:,} {adapter.nouns.samples} are copies of {pictures}, by file name"
             if "groups" in getattr(resolve_method(request.method), "respects", ()):
                 links.append(Links(copies.values, "picture ", names_groups=False))
                 notes.append(f"{said}; they stay together.")
@@ -460,5 +458,5 @@ def _is_alone(value: Any) -> bool:
     return value is None or value != value or (isinstance(value, (list, tuple)) and not value)
 
 
-def _noun(adapter: Adapter | type[Adapter], n: int) -> str:
-    return adapter.sample if n == 1 else adapter.samples
+def _counted(adapter: Adapter | type[Adapter], n: int) -> str:
+    return counted(n, adapter.nouns.sample, adapter.nouns.samples)

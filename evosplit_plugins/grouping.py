@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from evosplit import EvoSplitError
+from evosplit.wording import listed
 
 __all__ = ["Copies", "Links", "compiled", "find_copies", "joined", "regex_values"]
 
@@ -111,6 +111,8 @@ def _lists(values: Sequence[Any]) -> Iterable[Sequence[Any]]:
 
 def _components(rows: Ints, nodes: Ints, n_rows: int, n_nodes: int) -> Ints:
     """Find the connected components of the graph between samples and values; those of the samples come first."""
+    from scipy.sparse.csgraph import connected_components  # loads scipy.linalg, which few splits need
+
     size = n_rows + n_nodes
     graph = coo_array((np.ones(len(rows), dtype=np.int8), (rows, nodes + n_rows)), shape=(size, size))
     return np.asarray(connected_components(graph.tocsr(), directed=False)[1], dtype=np.int64)
@@ -120,9 +122,7 @@ def _name(values: Sequence[Any]) -> Any:
     first, *others = values
     if not others:
         return first
-    more = len(others) - _NAMES_SHOWN
-    shown = ", ".join(map(str, others[:_NAMES_SHOWN]))
-    return f"{first}, linked with {shown}{f' and {more} more' if more > 0 else ''}"
+    return f"{first}, linked with {listed(others, _NAMES_SHOWN)}"
 
 
 @dataclass(frozen=True)

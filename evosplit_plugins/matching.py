@@ -7,8 +7,7 @@ some samples, by whichever of them both sides have in common.
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,9 +16,8 @@ import numpy.typing as npt
 
 from evosplit import EvoSplitError, Split
 from evosplit.manifest import difference_of_ids
-from evosplit.methods import resolve_method
 
-__all__ = ["copies_together", "find_members", "find_samples", "picture_of", "plain_path", "replayed"]
+__all__ = ["find_members", "find_samples", "picture_of", "plain_path", "replayed"]
 
 Ints = npt.NDArray[np.int64]
 Files = Sequence[str | None]
@@ -246,78 +244,3 @@ def _ends(path: str) -> Iterator[str]:
     parts = path.split("/")
     for n in range(min(len(parts), _DEEPEST), 0, -1):
         yield "/".join(parts[-n:])
-
-
-_MOST = 0.5
-
-
-def copies_together(
-    groups: Iterable[Any] | None,
-    pictures: Sequence[str | None],
-    locked: Any = None,
-    method: Any = "evosplit",
-) -> tuple[Iterable[Any] | None, list[str]]:
-    """Join groups with those of samples that are one picture; gives the groups, and sentences for the report.
-
-    Parameters
-    ----------
-    groups
-        What names the group of each sample (None: on its own), or None if there are no groups.
-    pictures
-        What names the picture of each sample; None where it is not known.
-    locked
-        The subset in which each sample stays, None where it is free, if that is known so. A picture that is locked into
-        two subsets is left as it is.
-    method
-        How the split is made. One that knows no groups lets copies part.
-
-    Examples
-    --------
-    >>> copies_together(None, ["a.jpg", "b.jpg", "a.jpg"])[0]
-    ['picture a.jpg', None, 'picture a.jpg']
-    >>> copies_together([1, 2, None, 2], ["a.jpg", "b.jpg", "a.jpg", "c.jpg"])[0]
-    [1, 2, 1, 2]
-    """
-    n = len(pictures)
-    often = {name for name, times in Counter(pictures).items() if name is not None and 1 < times <= max(2, _MOST * n)}
-    torn = set()
-    if isinstance(locked, Sequence) and often:
-        places: dict[Any, set[Any]] = {}
-        for name, subset in zip(pictures, locked, strict=True):
-            if name in often and subset is not None:
-                places.setdefault(name, set()).add(subset)
-        torn = {name for name, subsets in places.items() if len(subsets) > 1}
-    often -= torn
-    notes = [] if not torn else [f"{len(torn)} pictures are locked into two subsets or more, so they leak."]
-    if not often:
-        return groups, notes
-    n_copies = sum(name in often for name in pictures)
-    said = f"{n_copies} samples are copies of {len(often)} {'picture' if len(often) == 1 else 'pictures'}, by file name"
-    if "groups" not in getattr(resolve_method(method), "respects", ()):
-        return groups, [*notes, f"{said}; the method knows no groups, so that they may be in different subsets."]
-    notes.append(f"{said}; they stay together.")
-    return _joined(groups, [name if name in often else None for name in pictures]), notes
-
-
-def _joined(groups: Iterable[Any] | None, pictures: Sequence[str | None]) -> list[Any]:
-    """Give samples that share a group or a picture, directly or through others, one name."""
-    values = [None] * len(pictures) if groups is None else [None if each != each else each for each in groups]
-    parent: dict[Any, Any] = {}
-
-    def root(node: Any) -> Any:
-        while parent.setdefault(node, node) != node:
-            parent[node] = node = parent[parent[node]]
-        return node
-
-    for value, name in zip(values, pictures, strict=True):
-        if value is not None and name is not None:
-            first, second = root(("picture", name)), root(("group", type(value), value))
-            parent[first] = second  # so that a group, where there is one, is the root
-    called: list[Any] = []
-    for value, name in zip(values, pictures, strict=True):
-        if value is None and name is None:
-            called.append(None)
-            continue
-        top = root(("group", type(value), value) if value is not None else ("picture", name))
-        called.append(top[2] if top[0] == "group" else f"picture {top[1]}")
-    return called

@@ -40,7 +40,7 @@ class Option:
         several, which a user may separate by commas, a "list" several that may contain commas; "weights" map names to
         numbers.
     help
-        One sentence fragment. `{field}` and `{samples}` are replaced by what the adapter calls them.
+        One sentence fragment. `{field}`, `{samples}`, `{label}` and the like become what the adapter calls them.
     flag
         The flag, where it is not the name with hyphens.
     short

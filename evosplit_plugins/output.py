@@ -108,21 +108,20 @@ class Output:
         Returns
         -------
         tuple of Path
-            The manifest and the page, as far as they are written; with `dry_run` the page alone.
+            The manifest, unless it is there already, and the page; with `dry_run` only the page is written.
         """
         page = [] if self.page is None else [self.page]
         if self.options.dry_run:
             plan.check()
             plan = Plan(None, reports=page, inputs=plan.inputs)
-            if not page:
-                return ()
-        with plan.stage() as staging:
-            if not self.options.dry_run:
-                make(staging)
-                if not self.keeps_manifest:
-                    split.save(staging.path(MANIFEST))
-            for path in page:
-                split.report(nouns=nouns).save_html(staging.path(path))
-            staging.commit()
-        manifest = [] if self.options.dry_run or self.keeps_manifest else [self.root / MANIFEST]
+        if page or not self.options.dry_run:
+            with plan.stage() as staging:
+                if not self.options.dry_run:
+                    make(staging)
+                    if not self.keeps_manifest:
+                        split.save(staging.path(MANIFEST))
+                for path in page:
+                    split.report(nouns=nouns).save_html(staging.path(path))
+                staging.commit()
+        manifest = [] if self.keeps_manifest else [self.root / MANIFEST]
         return (*manifest, *page)

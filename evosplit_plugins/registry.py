@@ -15,6 +15,7 @@ from importlib.metadata import EntryPoint, entry_points
 
 from evosplit import EvoSplitError
 from evosplit.errors import warn
+from evosplit.wording import listed
 from evosplit_plugins.adapter import Adapter
 
 __all__ = ["GROUP", "adapter_names", "all_adapters", "detect", "get_adapter"]
@@ -74,7 +75,7 @@ def detect(paths: Sequence[str]) -> str:
     for name, adapter in adapters.items():
         if adapter.detect(paths):
             return name
-    listed = ", ".join(map(repr, paths[:3]))
     raise EvoSplitError(
-        f"{listed} is nothing that an adapter recognises; name one: {', '.join(adapters)}", parameter=()
+        f"{listed(map(repr, paths), 3)} is nothing that an adapter recognises; name one: {', '.join(adapters)}",
+        parameter=(),
     )

@@ -105,20 +105,20 @@ class Request:
     )
     cover: bool | str = option(
         True,
-        "do not insist on each label in each subset; --cover all insists on it also where that makes labels more than "
-        "twice as uneven",
+        "do not insist on each {label} in each subset; --cover all insists on it also where that makes {labels} more "
+        "than twice as uneven",
         kind="switch",
         choices=("all",),
     )
     min_per_label: int = option(
         1,
-        "give each subset at least N {samples} of each label that has enough (default 1)",
+        "give each subset at least N {samples} of each {label} that has enough (default 1)",
         kind="integer",
         metavar="N",
     )
     label_weights: Mapping[str, float] | None = option(
         None,
-        "a label that matters more (or less) than the others, such as rare=5; repeat for several",
+        "a {label} that matters more (or less) than the others, such as rare=5; repeat for several",
         kind="weights",
         flag="--label-weight",
         metavar="NAME=W",

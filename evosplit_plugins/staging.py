@@ -31,6 +31,7 @@ from types import ModuleType, TracebackType
 from typing import Any
 
 from evosplit import EvoSplitError, Split
+from evosplit.wording import listed
 
 fcntl: ModuleType | None
 try:
@@ -166,11 +167,11 @@ class Plan:
         if strange:
             written = "written by EvoSplit, or was changed since" if len(strange) == 1 else "written by EvoSplit"
             are = "exists, but was not" if len(strange) == 1 else "exist, but were not"
-            raise EvoSplitError(f"{_few(strange)} {are} {written}; move it away, or choose another output")
+            raise EvoSplitError(f"{listed(strange, _SHOWN)} {are} {written}; move it away, or choose another output")
         if existing and self.root is not None and not self.overwrite:
             are = "exists" if len(existing) == 1 else "exist"
             raise EvoSplitError(
-                f"{_few([str(self.path(spot)) for spot in existing])} already {are}; "
+                f"{listed((self.path(spot) for spot in existing), _SHOWN)} already {are}; "
                 "pass overwrite=True or choose another output"
             )
         keep = {(0, str(place)) for place in self.keep}
@@ -248,7 +249,8 @@ class Plan:
                 kept.append(f"{path} {reason}")
         if kept:
             raise EvoSplitError(
-                f"{_few(kept)}; nothing was written: move it away, delete it yourself, or choose another output"
+                f"{listed(kept, _SHOWN)}; nothing was written: move it away, delete it yourself, or choose another "
+                "output"
             )
 
 
@@ -759,11 +761,6 @@ def _tops(folder: Path, files: Iterable[str]) -> list[str]:
         return absent[place]
 
     return list(dict.fromkeys(top(place.rpartition("/")[0]) or place for place in sorted(files)))
-
-
-def _few(names: Sequence[str]) -> str:
-    shown = ", ".join(names[:_SHOWN])
-    return f"{shown} and {len(names) - _SHOWN} more" if len(names) > _SHOWN else shown
 
 
 def _write(path: Path, text: str) -> None:

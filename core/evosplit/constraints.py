@@ -19,6 +19,7 @@ import scipy.sparse as sp
 from evosplit.counts import LabelCounts
 from evosplit.errors import EvoSplitError
 from evosplit.ratios import Subsets, largest_remainder
+from evosplit.wording import listed
 
 __all__ = ["FREE", "Constraints", "GroupIndex", "Stratum", "resolve_constraints", "sizes_around_locks"]
 
@@ -262,9 +263,9 @@ def _locked_rows(
     number = {name: j for j, name in enumerate(subsets.names)}
     choices = ", ".join(map(repr, subsets.names))
     if not isinstance(locked, Mapping):
-        listed = hasattr(locked, "__len__") and not isinstance(locked, (str, bytes))
-        if not listed or len(locked) != counts.n_rows:
-            size = f"has {len(locked)} entries" if listed else f"is {locked!r}"
+        is_list = hasattr(locked, "__len__") and not isinstance(locked, (str, bytes))
+        if not is_list or len(locked) != counts.n_rows:
+            size = f"has {len(locked)} entries" if is_list else f"is {locked!r}"
             raise EvoSplitError(
                 f"locked {size} for {counts.n_rows} samples; pass a subset name or None for each, "
                 "or {subset name: ids}"
@@ -287,14 +288,14 @@ def _locked_rows(
         if unknown:
             raise EvoSplitError(
                 f"locked[{name!r}] names {len(unknown)} ids that the data set does not have "
-                f"({_listed(unknown)}); leave them out, or add the samples"
+                f"({listed(map(repr, unknown), NAMED)}); leave them out, or add the samples"
             )
         rows = np.array([position[sample] for sample in wanted], dtype=np.int64)
         elsewhere = rows[(fixed[rows] != FREE) & (fixed[rows] != number[name])]
         if len(elsewhere):
             raise EvoSplitError(
                 f"{len(elsewhere)} samples are locked into {name!r} and into another subset: "
-                f"{_listed(counts.ids[elsewhere].tolist())}; lock each into one"
+                f"{listed(map(repr, counts.ids[elsewhere].tolist()), NAMED)}; lock each into one"
             )
         fixed[rows] = number[name]
     return fixed
@@ -308,9 +309,10 @@ def _lock_companions(index: GroupIndex, fixed: Ints, subsets: Subsets) -> Ints:
     holds[index.code_of_sample[held], fixed[held]] = True
     torn = np.flatnonzero(holds.sum(axis=1) > 1)
     if len(torn):
+        shown = [repr(index.names[i]) for i in torn]
         where = " and ".join(repr(subsets.names[j]) for j in np.flatnonzero(holds[torn[0]]))
         raise EvoSplitError(
-            f"{len(torn)} groups are locked into more than one subset ({_listed([index.names[i] for i in torn])}; "
+            f"{len(torn)} groups are locked into more than one subset ({listed(shown, NAMED)}; "
             f"the first into {where}); unlock some of their samples, or leave them out of groups"
         )
     subset_of_group = np.where(holds.any(axis=1), holds.argmax(axis=1), FREE)
@@ -335,9 +337,9 @@ def _stratum(name: str, values: Any, counts: LabelCounts) -> Stratum:
         if counts.has_copies and not values.has_copies:
             values = LabelCounts(values.matrix, ids=values.ids, labels=values.labels, copies=counts.copies)
         return Stratum(name, values)
-    listed = hasattr(values, "__len__") and not isinstance(values, (str, bytes))
-    if not listed or len(values) != m:
-        size = f"has {len(values)} values" if listed else f"is {values!r}"
+    is_list = hasattr(values, "__len__") and not isinstance(values, (str, bytes))
+    if not is_list or len(values) != m:
+        size = f"has {len(values)} values" if is_list else f"is {values!r}"
         raise EvoSplitError(f"the stratum {name!r} {size} for {m} samples; pass one value per sample")
     items = values.tolist() if isinstance(values, np.ndarray) else list(values)
     present = [value for value in items if not _is_missing(value)]
@@ -423,8 +425,3 @@ def _is_missing(value: Any) -> bool:
     if isinstance(value, (float, np.floating)):
         return bool(np.isnan(value))
     return value is None or type(value).__name__ in ("NAType", "NaTType")  # pandas' own, known by name
-
-
-def _listed(values: Sequence[Any]) -> str:
-    shown = ", ".join(map(repr, values[:NAMED]))
-    return shown if len(values) <= NAMED else f"{shown}, ..."

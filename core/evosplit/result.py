@@ -294,7 +294,7 @@ class Split:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Split:
-        """Read a manifest that `save` (or any door of EvoSplit) wrote."""
+        """Read a manifest that `save` (or any adapter) wrote."""
         try:
             text = Path(path).read_text(encoding="utf-8")
             manifest = json.loads(text)

@@ -1,4 +1,4 @@
-"""The `evosplit` command: one group of commands per door, each registered by its own module."""
+"""The `evosplit` command: the commands of every adapter, made from what it says of itself."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from evosplit import EvoSplitError
-from evosplit.wording import Nouns
+from evosplit.wording import counted
 from evosplit_plugins.adapter import Adapter, Outcome, apply_with, split_with
 from evosplit_plugins.cli.options import add_options, add_request_flags, request_from, shared_options, values_from
 from evosplit_plugins.cli.render import show_audit, show_report, tell
@@ -67,8 +67,8 @@ def _add_apply(verbs: Commands[argparse.ArgumentParser], adapter: Adapter) -> No
     parser = verbs.add_parser(
         "apply",
         help="replay a saved split",
-        description=f"Divide {adapter.summary} as a split.json says, whichever adapter wrote it: {adapter.samples} are "
-        "found by id, else by file name or path.",
+        description=f"Divide {adapter.summary} as a split.json says, whichever adapter wrote it: "
+        f"{adapter.nouns.samples} are found by id, else by file name or path.",
     )
     parser.add_argument("saved", type=Path, metavar="SPLIT", help="the split.json of an earlier split")
     _add_location(parser, adapter)
@@ -179,19 +179,19 @@ def _show(args: argparse.Namespace, adapter: Adapter, outcome: Outcome) -> None:
     if args.json:
         done = {**outcome.facts, "files": files, "dry_run": dry_run, "input_notes": list(outcome.notes)}
     else:
-        done = {**outcome.facts, **({("would write" if dry_run else "wrote"): files} if files else {})}
-        page = getattr(args, "report", None)
-        done |= {"report": str(page)} if dry_run and page is not None else {}
+        page = str(getattr(args, "report", None))  # which a dry run writes too
+        told = {
+            "would write": [path for path in files if dry_run and path != page],
+            "wrote": [path for path in files if not dry_run or path == page],
+        }
+        done = {**outcome.facts, **{what: paths for what, paths in told.items() if paths}}
     split = outcome.split
     if split.counts is not None:
-        show_report(args, split, done, nouns=_nouns(adapter))
+        show_report(args, split, done, nouns=adapter.nouns)
         return
     sizes = dict(zip(split.names, split.sizes, strict=True))
-    tell(args, {"sizes": sizes, **done}, {**{name: f"{n} {adapter.samples}" for name, n in sizes.items()}, **done})
-
-
-def _nouns(adapter: Adapter) -> Nouns:
-    return Nouns(adapter.sample, adapter.samples, adapter.label, adapter.labels)
+    in_words = {name: counted(n, adapter.nouns.sample, adapter.nouns.samples) for name, n in sizes.items()}
+    tell(args, {"sizes": sizes, **done}, {**in_words, **done})
 
 
 def _audit(args: argparse.Namespace) -> int:
@@ -215,7 +215,7 @@ def _audit(args: argparse.Namespace) -> int:
             on_progress=lambda done, message: on_progress(0.2 + 0.8 * done, message),
             **values_from(args, shared_options("group_by", "group_regex", *_SEARCH)),
         )
-    judged = replace(judged, nouns=_nouns(adapter))
+    judged = replace(judged, nouns=adapter.nouns)
     failures = judged.failures(args.fail_over, allow_leaks=args.allow_leaks)
     if page is not None:
         with page.stage() as stage:

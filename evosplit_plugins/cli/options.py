@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -77,7 +78,7 @@ def add_options(
     adapter
         Whose words the help uses.
     """
-    words = {"field": adapter.field, "FIELD": adapter.field.upper(), "samples": adapter.samples}
+    words = {**asdict(adapter.nouns), "field": adapter.field, "FIELD": adapter.field.upper()}
     for each in options:
         told = each.help.format(**words).replace("%", "%%")
         if each.kind == "switch":

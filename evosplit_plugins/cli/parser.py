@@ -11,6 +11,7 @@ import traceback
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from difflib import get_close_matches
 from importlib.metadata import version
 from pathlib import Path
 from types import FrameType
@@ -96,7 +97,7 @@ def _add_detecting(parser: argparse.ArgumentParser, verb: str, names: Sequence[s
     if verb == "split":
         add_request_flags(parser, Adapter)
     if verb != "audit":
-        parser.add_argument("-o", "--output", metavar="DIR", help="the directory to write into")
+        parser.add_argument("-o", "--output", type=Path, metavar="DIR", help="the directory to write into")
         add_options(parser, options_of(WriteOptions))
     add_output_flags(parser)
 
@@ -113,11 +114,10 @@ def _resolved(argv: Sequence[str]) -> list[str]:
         return list(argv)
     verb, *rest = argv
     for position, word in enumerate(rest):
-        name = word.removeprefix("--as=") if word.startswith("--as=") else None
         if word == "--as" and position + 1 < len(rest):
-            return [rest[position + 1], verb, *rest[:position], *rest[position + 2 :]]
-        if name is not None:
-            return [name, verb, *rest[:position], *rest[position + 1 :]]
+            return [_named(rest[position + 1], verb), verb, *rest[:position], *rest[position + 2 :]]
+        if word.startswith("--as="):
+            return [_named(word.removeprefix("--as="), verb), verb, *rest[:position], *rest[position + 1 :]]
     found, unknown = _sketch(verb).parse_known_args([word for word in rest if word != "--"])
     words = [*found.paths, *(word for word in unknown if not word.startswith("-"))]
     paths = [word for word in words if Path(word).exists()] or words[:1]
@@ -128,7 +128,19 @@ def _resolved(argv: Sequence[str]) -> list[str]:
             f"there is no file or directory {paths[0]!r}; for a FiftyOne dataset of that name: evosplit fiftyone "
             f"{verb} {paths[0]} ..., for a data set of the Hugging Face hub: evosplit hf {verb} {paths[0]} ..."
         )
-    return [detect([path for path in paths if Path(path).exists()] or paths), verb, *rest]
+    try:
+        return [detect([path for path in paths if Path(path).exists()] or paths), verb, *rest]
+    except EvoSplitError as error:
+        hint = "; the saved split comes first: evosplit apply SPLIT PATH ..." if verb == "apply" else ""
+        raise EvoSplitError(f"{error}, such as --as coco{hint}", parameter=()) from error
+
+
+def _named(name: str, verb: str) -> str:
+    """Check the adapter of `--as`."""
+    able = [known for known, adapter in all_adapters().items() if verb in adapter.verbs]
+    if name not in able:
+        raise EvoSplitError(f"--as {name} is no adapter that can {verb}; choose from {', '.join(able)}")
+    return name
 
 
 def _sketch(verb: str) -> argparse.ArgumentParser:
@@ -155,16 +167,32 @@ def run(argv: Sequence[str] | None = None) -> int:
     with warnings.catch_warnings(), _terminable():
         warnings.showwarning = _show_warning
         try:
-            args = parser.parse_args(_resolved(given))
+            args = _parsed(parser, _resolved(given))
             code = None
             with printing():
                 code = args.run(args)
             return int(code or 0)
+        except SystemExit as stop:  # of argparse, after its help or its one line, or of a request to terminate
+            return int(stop.code or 0)
         except (EvoSplitError, OSError, ImportError) as error:
             if debug:
                 traceback.print_exc()
             print(f"evosplit: error: {_one_line(in_flags(error, known_flags(parser)))}", file=sys.stderr)
             return 2
+
+
+def _parsed(parser: argparse.ArgumentParser, words: Sequence[str]) -> argparse.Namespace:
+    """Parse all words; what the command does not know is named with the nearest flag that it does know."""
+    args, unknown = parser.parse_known_args(words)
+    if not unknown:
+        return args
+    command = parser
+    for word in words[:2]:
+        command = _commands(command).get(word, command)
+    flags = known_flags(command)
+    near = {word: get_close_matches(word.partition("=")[0], flags, 1) for word in unknown if word.startswith("--")}
+    hints = [f"{word} looks like {found[0]}" for word, found in near.items() if found]
+    command.error("; ".join([f"unrecognized arguments: {' '.join(unknown)}", *hints]))
 
 
 @contextmanager
@@ -186,13 +214,14 @@ def _terminable() -> Iterator[None]:
 
 def known_flags(parser: argparse.ArgumentParser) -> set[str]:
     """Collect the flags of all commands."""
-    flags: set[str] = set()
-    for action in parser._actions:  # argparse has no public way to look into its commands
-        flags.update(action.option_strings)
-        if isinstance(action, argparse._SubParsersAction):
-            for command in action.choices.values():
-                flags |= known_flags(command)
-    return flags
+    own = {flag for action in parser._actions for flag in action.option_strings}  # argparse has no public way
+    return own.union(*map(known_flags, _commands(parser).values()))
+
+
+def _commands(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
+    """Return the commands right below a parser, by name."""
+    groups = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
+    return {name: command for group in groups for name, command in group.choices.items()}
 
 
 def _one_line(message: object) -> str:

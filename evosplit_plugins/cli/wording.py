@@ -59,6 +59,8 @@ def in_flags(error: BaseException, known: Collection[str]) -> str:
     '--min-per-label 3 and --no-cover exclude each other'
     >>> in_flags(EvoSplitError("name the subset: locked={'test': 'old.json'}"), ["--lock"])
     'name the subset: --lock test=old.json'
+    >>> in_flags(EvoSplitError("pass locked={'test': ids}"), ["--lock"])
+    'pass --lock test=FILE'
     """
     message = str(error)
     for parameter in error.parameters if isinstance(error, EvoSplitError) else ():
@@ -71,7 +73,7 @@ def in_flags(error: BaseException, known: Collection[str]) -> str:
 
 def _said(flag: str, written: str) -> str:
     try:
-        value: Any = ast.literal_eval(written) if written else ""
+        value: Any = ast.literal_eval(re.sub(r": ids\b", ": 'FILE'", written)) if written else ""
     except (ValueError, SyntaxError):
         value = written
     if value is True:

@@ -108,10 +108,7 @@ class CocoAdapter(Adapter):
     )
     reading = CocoReading
     writing = CocoWriting
-    sample = "image"
-    samples = "images"
-    label = "class"
-    labels = "classes"
+    nouns = Nouns(sample="image", samples="images", label="class", labels="classes")
     default_names: ClassVar[Mapping[int, tuple[str, ...]]] = {2: ("train", "val"), 3: ("train", "val", "test")}
 
     def detect(self, paths: Sequence[str]) -> bool:
@@ -156,14 +153,11 @@ class CocoAdapter(Adapter):
         output: Path | None,
         options: Any,
         *,
-        plan: Any = None,
+        plan: Any,
         on_progress: OnProgress | None = None,
     ) -> Outcome:
         """Write the subsets in a layout, every image and annotation byte for byte."""
-        if plan is None:
-            plan = self.plan(source, Subsets(split.names, split.sizes, split.is_kfold), output, options)
-        nouns = Nouns(self.sample, self.samples, self.label, self.labels)
-        outcome: Outcome = plan.write(split, nouns, on_progress)
+        outcome: Outcome = plan.write(split, self.nouns, on_progress)
         return outcome
 
 

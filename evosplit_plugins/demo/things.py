@@ -12,6 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+__all__ = ["Colour", "Part", "Point", "Rng"]
+
 Point = tuple[float, float]
 Colour = tuple[int, ...]  # RGB, or RGBA for what shines through
 Rng = np.random.Generator

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 from evosplit import EvoSplitError, MissingExtraError, Split
 from evosplit.ratios import Subsets
+from evosplit.wording import Nouns
 from evosplit_plugins.adapter import Adapter, Location, Outcome, WriteOptions
 from evosplit_plugins.options import option
 from evosplit_plugins.progress import OnProgress
@@ -98,8 +99,7 @@ class HuggingFaceAdapter(Adapter):
     )
     reading = HfReading
     writing = HfWriting
-    sample = "row"
-    samples = "rows"
+    nouns = Nouns(sample="row", samples="rows")
     field = "column"
     default_names: ClassVar[Mapping[int, tuple[str, ...]]] = {
         2: ("train", "test"),
@@ -150,15 +150,13 @@ class HuggingFaceAdapter(Adapter):
         output: Path | None,
         options: Any,
         *,
-        plan: Any = None,
+        plan: Any,
         on_progress: OnProgress | None = None,
     ) -> Outcome:
         """Write the subsets as a `DatasetDict`, folds as one each, with the manifest."""
         writing = host_module("writing")
-        if plan is None:
-            plan = self.plan(source, Subsets(split.names, split.sizes, split.is_kfold), output, options)
         with host_module("reading").no_bars():
-            outcome: Outcome = writing.write_subsets(source, split, plan, options, on_progress)
+            outcome: Outcome = writing.write_subsets(source, split, plan, options, self.nouns, on_progress)
         return outcome
 
 

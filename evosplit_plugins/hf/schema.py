@@ -11,6 +11,7 @@ import pyarrow as pa
 from datasets import ClassLabel, Value
 
 from evosplit import EvoSplitError
+from evosplit.wording import listed
 
 __all__ = ["Leaf", "find_leaf", "guess_leaf", "is_list", "leaves_of_schema"]
 
@@ -170,5 +171,4 @@ def _looks_like_labels(leaf: Leaf) -> bool:
 
 
 def _listed(leaves: Sequence[Leaf]) -> str:
-    shown = ", ".join(str(leaf) for leaf in leaves[:_SHOWN])
-    return f"{shown} and {len(leaves) - _SHOWN} more" if len(leaves) > _SHOWN else shown or "no column"
+    return listed(leaves, _SHOWN) or "no column"

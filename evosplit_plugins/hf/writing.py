@@ -158,7 +158,12 @@ def plan_output(
 
 
 def write_subsets(
-    source: HfSource, split: Split, output: Output, options: HfWriting, on_progress: OnProgress | None = None
+    source: HfSource,
+    split: Split,
+    output: Output,
+    options: HfWriting,
+    nouns: Nouns,
+    on_progress: OnProgress | None = None,
 ) -> Outcome:
     """Write subsets, the manifest and the report, all of it or nothing.
 
@@ -172,6 +177,8 @@ def write_subsets(
         What `plan_output` returned.
     options
         How to write.
+    nouns
+        What the page calls rows and labels.
     on_progress
         Called with the fraction done and a message.
     """
@@ -188,7 +195,7 @@ def write_subsets(
             else:
                 part.save_to_disk(str(staging.path(folder)), max_shard_size=limit)
 
-    written = output.write(output.plan(()), split, make, nouns=Nouns("row", "rows"))
+    written = output.write(output.plan(()), split, make, nouns=nouns)
     subsets = [
         output.root / folder / ("data" if options.format == "parquet" else name)
         for folder, part in zip(folders, parts, strict=True)

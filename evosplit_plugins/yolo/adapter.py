@@ -90,10 +90,7 @@ class YoloAdapter(Adapter):
     )
     reading = YoloReading
     writing = YoloWriting
-    sample = "image"
-    samples = "images"
-    label = "class"
-    labels = "classes"
+    nouns = Nouns(sample="image", samples="images", label="class", labels="classes")
     default_names: ClassVar[Mapping[int, tuple[str, ...]]] = {2: ("train", "val"), 3: ("train", "val", "test")}
 
     def detect(self, paths: Sequence[str]) -> bool:
@@ -129,11 +126,9 @@ class YoloAdapter(Adapter):
         output: Path | None,
         options: Any,
         *,
-        plan: Any = None,
+        plan: Any,
         on_progress: OnProgress | None = None,
     ) -> Outcome:
         """Write lists or a tree, and the yaml files."""
-        if plan is None:
-            plan = self.plan(source, Subsets(split.names, split.sizes, split.is_kfold), output, options)
         made: YoloOutput = plan
-        return made.write(split, Nouns(self.sample, self.samples, self.label, self.labels), on_progress)
+        return made.write(split, self.nouns, on_progress)

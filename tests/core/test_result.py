@@ -99,7 +99,7 @@ def test_manifest_round_trip(tmp_path, ids):
 
 
 def test_manifest_is_plain_json(tmp_path):
-    """The manifest is versioned JSON with the ids as they are, and a door's facts beside them."""
+    """The manifest is versioned JSON with the ids as they are, and an adapter's facts beside them."""
     made().save(tmp_path / "split.json", extra={"source": "x.json"})
     text = (tmp_path / "split.json").read_text(encoding="utf-8")
     manifest = json.loads(text)

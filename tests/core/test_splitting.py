@@ -1,4 +1,4 @@
-"""split() and kfold(): the doors to every method."""
+"""split() and kfold(): what every method is called through."""
 
 from __future__ import annotations
 

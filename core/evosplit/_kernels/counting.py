@@ -10,6 +10,17 @@ import scipy.sparse as sp
 
 from evosplit._kernels._jit import Floats, Ints, inner, lean
 
+__all__ = [
+    "column_hashes",
+    "count_rows",
+    "distinct_rows",
+    "odds_bound",
+    "pair_codes",
+    "pair_totals",
+    "sum_features",
+    "unique_codes",
+]
+
 PARTS = 1024  # in which a sample of the pairs is measured
 CHUNK = 1 << 22  # label pairs that are counted at a time
 

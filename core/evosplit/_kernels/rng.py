@@ -8,6 +8,8 @@ import numpy as np
 
 from evosplit._kernels._jit import Ints, inner, lean
 
+__all__ = ["random_below", "random_bits", "shuffle"]
+
 
 @inner
 def random_bits(state: Ints) -> Any:

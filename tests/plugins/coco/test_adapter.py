@@ -10,6 +10,7 @@ import pytest
 from coco_files import instances, videos, write
 
 from evosplit import EvoSplitError
+from evosplit.wording import Nouns
 from evosplit_plugins import evosplit_coco
 from evosplit_plugins.coco import CocoAdapter, CocoReading, audit
 from evosplit_plugins.options import options_of
@@ -112,7 +113,7 @@ def test_options_are_declared_for_the_command_line(adapter):
     assert {each.name for each in options_of(adapter.reading)} == {
         *("having_annotations", "count_crowd", "drop_orphans", "coerce_ids", "reassign_ids", "image_root"),
     }
-    assert (adapter.sample, adapter.samples, adapter.label, adapter.labels) == ("image", "images", "class", "classes")
+    assert adapter.nouns == Nouns("image", "images", "class", "classes")
 
 
 def test_the_adapter_needs_msgspec_only_to_read():

@@ -180,7 +180,7 @@ class TestSplit:
         assert dataset.values("tags") == before
 
     def test_locks_leave_one_subset_open(self, fiftyone, api, new_dataset):
-        """Where only one subset has room, all others go there."""
+        """Where only one subset can take more, all others go there."""
         dataset = new_dataset(pictures(fiftyone, 20))
         dataset.limit(4).tag_samples("test")
         split = api.evosplit_fiftyone(dataset, {"train": 16, "test": 4}, locked="test", **FAST)

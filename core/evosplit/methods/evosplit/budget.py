@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["Budget", "Round", "log2", "pair_entries", "rounds_of"]
+__all__ = ["ANCESTORS", "Budget", "Round", "log2", "pair_entries", "rounds_of"]
 
 BASE = 220_000_000  # columns that any problem gets, about a second
 PER_UNIT = 2_500  # more for each movable unit, a fraction of what reading and stratifying it takes

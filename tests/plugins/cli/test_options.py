@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from evosplit import EvoSplitError
+from evosplit.wording import Nouns
 from evosplit_plugins.adapter import Adapter
 from evosplit_plugins.cli.options import add_options, add_request_flags, request_from, shared_options, values_from
 from evosplit_plugins.options import option, options_of, recorded
@@ -67,7 +68,7 @@ def test_words_of_the_adapter():
     """The help speaks of what the adapter calls its fields and samples."""
 
     class Pictures(Adapter):
-        samples = "images"
+        nouns = Nouns(sample="image", samples="images")
         field = "key"
 
     parser = argparse.ArgumentParser(prog="x")
