@@ -15,7 +15,7 @@ from evosplit import EvoSplitError, LabelCounts, MissingExtraError, Split
 from evosplit.ratios import Subsets
 from evosplit.wording import Nouns
 from evosplit_plugins.adapter import Adapter, Location, Outcome, WriteOptions
-from evosplit_plugins.coco.discovery import coco_files, is_annotation_file, list_files, subset_names
+from evosplit_plugins.coco.discovery import coco_files, is_annotation_file, subset_names
 from evosplit_plugins.coco.layouts import IMAGE_MODES, LAYOUTS
 from evosplit_plugins.options import option, recorded
 from evosplit_plugins.progress import OnProgress
@@ -72,9 +72,11 @@ class CocoWriting(WriteOptions):
     ----------
     layout
         "coco" (annotations/instances_train.json), "roboflow" (train/_annotations.coco.json, with val called valid) or
-        "lists" (train.txt with a line ./images/name for each image, as Ultralytics reads them).
+        "yolo" (images/train, labels/train and data.yaml, as Ultralytics trains on them).
     images
         "none", or put the images into the layout too: "symlink", "hardlink" or "copy".
+    polygons
+        With the layout "yolo", write polygons instead of boxes.
     train_files
         With folds, also write the complement of each.
     gzip
@@ -84,7 +86,7 @@ class CocoWriting(WriteOptions):
     layout: str = option(
         "coco",
         "coco: annotations/instances_train.json (default); roboflow: train/_annotations.coco.json, with val called "
-        "valid; lists: train.txt with a line ./images/name for each image (Ultralytics)",
+        "valid; yolo: images/train, labels/train and data.yaml (Ultralytics)",
         kind="text",
         choices=LAYOUTS,
     )
@@ -94,6 +96,7 @@ class CocoWriting(WriteOptions):
         kind="text",
         choices=IMAGE_MODES,
     )
+    polygons: bool = option(False, "with --layout yolo: polygons instead of boxes", kind="switch")
     train_files: bool = option(False, "with --folds: also the complement of each fold", kind="switch")
     gzip: bool = option(False, "compress the annotation files (.json.gz)", kind="switch")
 
@@ -130,10 +133,9 @@ class CocoAdapter(Adapter):
 
     def read_subsets(self, paths: Sequence[str], options: Any, *, on_progress: OnProgress | None = None) -> CocoSource:
         """Read the subsets that exist: an annotation file each, or lists of the images of annotation files."""
-        given = [Path(path) for path in paths]
-        lists = [each for path in given for each in ([path] if path.suffix.lower() == _LIST else _lists(path))]
+        lists = [Path(path) for path in paths if Path(path).suffix.lower() == _LIST]
         if lists:
-            rest = [str(path) for path in given if path.suffix.lower() != _LIST and not _lists(path)]
+            rest = [path for path in paths if Path(path).suffix.lower() != _LIST]
             return _read_lists(lists, rest, options, on_progress)
         files = _annotation_files(paths)
         return read_divided(subset_names(files), files, options, on_progress)
@@ -144,6 +146,10 @@ class CocoAdapter(Adapter):
         """Refuse layouts that cannot be, images that are not there, and an output that would replace something else."""
         if output is None:
             raise EvoSplitError("output=None names no directory to write into; give one, for example 'out'")
+        if options.layout == "yolo":
+            return _host("yolo_tree").YoloTree(source, subsets, output, options, inputs)
+        if options.polygons:
+            raise EvoSplitError("polygons=True is for layout='yolo'; leave it out")
         return _host("writing").CocoOutput(source, subsets, output, options, inputs)
 
     def write(
@@ -162,17 +168,12 @@ class CocoAdapter(Adapter):
 
 
 def _recognised(path: Path) -> bool:
-    return bool(coco_files(path) or list_files(path)) if path.is_dir() else is_annotation_file(path)
+    return bool(coco_files(path)) if path.is_dir() else is_annotation_file(path)
 
 
 def _annotation_files(paths: Sequence[str]) -> list[Path]:
     """List the files, those of folders in their place."""
     return [file for path in map(Path, paths) for file in (coco_files(path) if path.is_dir() else ()) or (path,)]
-
-
-def _lists(path: Path) -> list[Path]:
-    """Find the lists of a folder that holds no annotation files."""
-    return list_files(path) if path.is_dir() and not coco_files(path) else []
 
 
 def read_divided(

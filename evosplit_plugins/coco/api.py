@@ -76,6 +76,7 @@ def evosplit_coco(
     image_root: Paths | None = None,
     layout: str = "coco",
     images: str = "none",
+    polygons: bool = False,
     train_files: bool = False,
     gzip: bool = False,
     report: str | os.PathLike[str] | None = None,
@@ -126,9 +127,11 @@ def evosplit_coco(
         The folder of the images: one for all inputs, or one for each.
     layout
         "coco" (annotations/instances_train.json), "roboflow" (train/_annotations.coco.json, with val called
-        valid) or "lists" (train.txt with a line ./images/name for each image, as Ultralytics reads them).
+        valid) or "yolo" (images/train, labels/train and data.yaml, as Ultralytics trains on them).
     images
         "none", or put the images into the layout too: "symlink", "hardlink" or "copy".
+    polygons
+        With layout "yolo", write polygons instead of boxes.
     train_files
         With folds, also write the complement of each.
     gzip
@@ -197,6 +200,7 @@ def evosplit_coco(
     writing = CocoWriting(
         layout=layout,
         images=images,
+        polygons=polygons,
         train_files=train_files,
         gzip=gzip,
         report=report,
@@ -228,6 +232,7 @@ def apply_split(
     image_root: Paths | None = None,
     layout: str = "coco",
     images: str = "none",
+    polygons: bool = False,
     train_files: bool = False,
     gzip: bool = False,
     report: str | os.PathLike[str] | None = None,
@@ -245,7 +250,7 @@ def apply_split(
         One annotation file or several, with exactly the images of the split, known by their ids or file names.
     split
         The split, or the path of its manifest `split.json`, whichever adapter wrote it.
-    output, image_root, layout, images, train_files, gzip, report, overwrite, dry_run, on_progress
+    output, image_root, layout, images, polygons, train_files, gzip, report, overwrite, dry_run, on_progress
         As for `evosplit_coco`.
     having_annotations, count_crowd, drop_orphans, coerce_ids, reassign_ids
         As for `evosplit_coco`; None as when the split was made.
@@ -266,6 +271,7 @@ def apply_split(
     writing = CocoWriting(
         layout=layout,
         images=images,
+        polygons=polygons,
         train_files=train_files,
         gzip=gzip,
         report=report,

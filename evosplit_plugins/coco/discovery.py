@@ -12,10 +12,9 @@ from pathlib import Path
 from evosplit.manifest import FORMAT
 from evosplit_plugins.files import usual_order
 
-__all__ = ["SUFFIXES", "coco_files", "is_annotation_file", "is_manifest", "list_files", "subset_names"]
+__all__ = ["SUFFIXES", "coco_files", "is_annotation_file", "is_manifest", "subset_names"]
 
 SUFFIXES = (".json", ".json.gz")
-_LIST = ".txt"
 _ROBOFLOW = "_annotations.coco.json"
 _HEAD = 1 << 20
 _TOKEN = re.compile(rb'"([^"\\]*(?:\\.[^"\\]*)*)"(?:\s*:\s*(?=(\S)))?|[{}\[\]]', re.DOTALL)
@@ -88,14 +87,6 @@ def coco_files(folder: Path) -> list[Path]:
         if found:
             return sorted(sorted(found, key=_natural), key=lambda path: usual_order(path.parent.name))
     return []
-
-
-def list_files(folder: Path) -> list[Path]:
-    """Find the lists of images of a folder that EvoSplit wrote, `train.txt` and so on, one for each subset."""
-    if not (folder / "split.json").is_file():
-        return []
-    found = [path for path in folder.glob(f"*{_LIST}") if not _is_complement(path)]
-    return sorted(sorted(found, key=_natural), key=lambda path: usual_order(path.name))
 
 
 def _is_complement(path: Path) -> bool:

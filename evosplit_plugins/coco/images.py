@@ -12,7 +12,7 @@ from evosplit_plugins.coco.dataset import CocoData
 from evosplit_plugins.coco.ids import first_few
 from evosplit_plugins.coco.layouts import Target
 
-__all__ = ["ImageFile", "check_names", "find_images", "image_names", "image_path", "placed"]
+__all__ = ["ImageFile", "check_names", "find_images", "image_names", "placed"]
 
 
 @dataclass(frozen=True)
@@ -47,13 +47,6 @@ def _stays_inside(name: str | None) -> bool:
     parts = PurePosixPath(name).parts
     inside = not windows.anchor and not windows.drive and ".." not in windows.parts
     return inside and not name.startswith("/") and ".." not in parts and bool(parts) and not name.endswith(("/", "\\"))
-
-
-def image_path(target: Target, name: PurePosixPath) -> PurePosixPath:
-    """Return where an image belongs; a folder "images" in its name is not doubled."""
-    if target.images.name == "images" and name.parts[0] == "images" and len(name.parts) > 1:
-        name = name.relative_to("images")
-    return target.images / name
 
 
 def check_names(targets: Sequence[Target], names: Iterable[PurePosixPath]) -> None:
@@ -114,7 +107,7 @@ def placed(
     at: dict[PurePosixPath, ImageFile] = {}
     for target, rows in wanted:
         for row in rows:
-            path, image = image_path(target, names[row]), images[row]
+            path, image = target.images / names[row], images[row]
             other = at.setdefault(path, image)
             if other.path != image.path:
                 raise EvoSplitError(f"{other.path} and {image.path} would both become {path}; rename one of them")

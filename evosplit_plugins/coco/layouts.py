@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from evosplit import EvoSplitError
+from evosplit_plugins.output import check_subset_names
 
 __all__ = ["IMAGE_MODES", "LAYOUTS", "Target", "plan_targets"]
 
-LAYOUTS = ("coco", "roboflow", "lists")
+LAYOUTS = ("coco", "roboflow", "yolo")
 IMAGE_MODES = ("none", "symlink", "hardlink", "copy")
-_FORBIDDEN = set('/\\:*?"<>|')
 _ROBOFLOW_NAMES = {"val": "valid", "validation": "valid"}
 
 
@@ -23,7 +23,7 @@ class Target:
     Attributes
     ----------
     path
-        An annotation file, or a list of images in the layout "lists".
+        An annotation file.
     subsets
         Positions of the subsets whose images it holds: one, or all but one for the complement of a fold.
     images
@@ -59,10 +59,10 @@ def plan_targets(
         raise EvoSplitError(
             "train_files=True asks for the complements of folds; ask for folds too, for example folds=5"
         )
+    check_subset_names(names)
     suffix = ".json.gz" if gzip else ".json"
     targets = []
     for position, name in enumerate(names):
-        _check_subset_name(name)
         others = tuple(other for other in range(len(names)) if other != position)
         images = PurePosixPath("images")
         if layout == "roboflow":
@@ -72,9 +72,7 @@ def plan_targets(
             targets.append(Target(own / file, (position,), own))
             targets += [Target(rest / file, others, rest)] if train_files else []
             continue
-        if layout == "lists":
-            own, rest = PurePosixPath(f"{name}.txt"), PurePosixPath(f"{name}_train.txt")
-        elif folds:
+        if folds:
             own = PurePosixPath("annotations", f"{name}{suffix}")
             rest = PurePosixPath("annotations", f"{name}_train{suffix}")
         else:
@@ -89,9 +87,3 @@ def plan_targets(
             raise EvoSplitError(f"two subsets would be written to {target.path}; give them other names")
         taken.add(folded)
     return targets
-
-
-def _check_subset_name(name: str) -> None:
-    usual = isinstance(name, str) and 0 < len(name.encode("utf-8", "replace")) <= 100
-    if not usual or name.startswith(".") or name != name.strip() or set(name) & _FORBIDDEN or not name.isprintable():
-        raise EvoSplitError(f"the subset name {name!r} cannot be part of a file name; use letters, digits, - and _")

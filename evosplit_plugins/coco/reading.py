@@ -82,6 +82,15 @@ class _Area(msgspec.Struct, gc=False):
     segments_info: list[_SegmentArea] | UnsetType | None = UNSET
 
 
+class _Shape(msgspec.Struct, gc=False):
+    bbox: Any = None
+    iscrowd: Any = 0
+
+
+class _PolygonShape(_Shape, gc=False):
+    segmentation: Any = None
+
+
 @dataclass(frozen=True)
 class Annotations:
     """What the annotations say, one entry each; `UNSET` where the key is missing.
@@ -206,6 +215,19 @@ class CocoFile:
             images = json.loads(bytes(_list_at(self.buffer, self.images)))
             columns = {name: [image.get(name, UNSET) for image in images] for name in wanted}
         return {key: _values_at(key, columns) for key in keys}
+
+    def shapes(self, *, polygons: bool) -> list[tuple[Any, list[Any], bool]]:
+        """Decode of each annotation its box, the parts of its polygon (if asked for), and whether it is a crowd."""
+        if self.annotations is None:
+            return []
+        kind = _PolygonShape if polygons else _Shape
+        found: list[Any] = decode(_list_at(self.readable, self.annotations), list[kind], self.path)  # type: ignore[valid-type]
+        self.release()
+        parts = [each.segmentation if polygons else None for each in found]
+        return [
+            (each.bbox, part if isinstance(part, list) else [], each.iscrowd in _CROWD)
+            for each, part in zip(found, parts, strict=True)
+        ]
 
     def areas(self, *, count_crowd: bool) -> npt.NDArray[np.float64]:
         """Decode the area of each annotation, followed by those of all segments that count; NaN where there is none."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -14,8 +14,8 @@ from evosplit.ratios import Subsets
 from evosplit.wording import Nouns
 from evosplit_plugins.adapter import Outcome
 from evosplit_plugins.coco.fields import CocoSource
-from evosplit_plugins.coco.images import ImageFile, check_names, find_images, image_names, image_path, placed
-from evosplit_plugins.coco.layouts import IMAGE_MODES, Target, plan_targets
+from evosplit_plugins.coco.images import ImageFile, check_names, find_images, image_names, placed
+from evosplit_plugins.coco.layouts import IMAGE_MODES, plan_targets
 from evosplit_plugins.coco.subset_bytes import annotation_bytes, annotation_size
 from evosplit_plugins.files import one_for_each
 from evosplit_plugins.output import Output
@@ -62,7 +62,6 @@ class CocoOutput:
             )
         self._data = data = source.data
         self._options = options
-        self._lists = options.layout == "lists"
         self._targets = plan_targets(
             options.layout,
             subsets.names,
@@ -73,7 +72,7 @@ class CocoOutput:
         )
         links = options.images != "none"
         folders = one_for_each(source.image_root, len(data.files), "image_root") if links else []
-        self._names = image_names(data) if self._lists or links else []
+        self._names = image_names(data) if links else []
         self._images = find_images(data, self._names, folders) if links else []
         self._output = Output(
             root,
@@ -109,7 +108,7 @@ class CocoOutput:
                 (target, np.flatnonzero(mask).tolist()) for target, mask in zip(self._targets, chosen, strict=True)
             ]
             images = placed(self._images, self._names, wanted)
-        n_bytes = 0 if self._lists else sum(annotation_size(data, mask) for mask in chosen)
+        n_bytes = sum(annotation_size(data, mask) for mask in chosen)
         needed = n_bytes // (4 if options.gzip else 1)  # packed at least that much
         check_space(
             self._output.root, needed + sum(image.size for image in images.values()) * (options.images == "copy")
@@ -127,18 +126,13 @@ class CocoOutput:
 
     def _make(self, staging: Staging, chosen: Sequence[Mask], images: Images, steps: _Steps) -> None:
         for target, mask in zip(self._targets, chosen, strict=True):
-            pieces = self._lines(target, mask) if self._lists else annotation_bytes(self._data, mask)
-            with staging.open(target.path, packed=self._options.gzip and not self._lists) as write:
-                for piece in pieces:
+            with staging.open(target.path, packed=self._options.gzip) as write:
+                for piece in annotation_bytes(self._data, mask):
                     write(piece)
                     steps.add(len(piece), "Writing")
         for path, image in images.items():
             staging.put(self._options.images, image.path, path)
             steps.add(_IMAGE_WEIGHT, "Placing images")
-
-    def _lines(self, target: Target, mask: Mask) -> Iterator[bytes]:
-        for row in np.flatnonzero(mask).tolist():
-            yield f"./{image_path(target, self._names[row])}\n".encode()
 
 
 class _Steps:

@@ -28,7 +28,6 @@ NAMES = ("train", "val", "test")
 FOLDERS = {
     "coco": dict(zip(NAMES, NAMES, strict=True)),
     "roboflow": {"train": "train", "val": "valid", "test": "test"},
-    "lists": dict.fromkeys(NAMES, "images"),
 }
 
 
@@ -112,11 +111,10 @@ def expected(layout, mode, names, made):
             {
                 "coco": f"annotations/instances_{subset}.json",
                 "roboflow": f"{folder}/_annotations.coco.json",
-                "lists": f"{subset}.txt",
             }[layout]
         )
         if mode != "none":
-            found |= {f"{folder}/{names[row]}".replace("images/images/", "images/") for row in made.indices(subset)}
+            found |= {f"{folder}/{names[row]}" for row in made.indices(subset)}
     return found
 
 

@@ -28,10 +28,9 @@ def test_detection(adapter, tmp_path):
     """Annotation files and folders of them are COCO; a manifest, other JSON and mixtures are not; lists need labels."""
     path = write(tmp_path / "a.json", instances())
     evosplit_coco(path, tmp_path / "out", RATIOS, method="random")
-    evosplit_coco(path, tmp_path / "lists", RATIOS, layout="lists", method="random")
-    other, listed = write(tmp_path / "data.json", {"version": 1}), tmp_path / "lists" / "val.txt"
-    recognised = [[path], [tmp_path / "out"], [tmp_path / "lists"], [path, listed], [path, tmp_path / "lists"]]
-    strange = [[other], [tmp_path / "out" / "split.json"], [path, other], [listed], [tmp_path], [tmp_path / "none"]]
+    other, listed = write(tmp_path / "data.json", {"version": 1}), write(tmp_path / "lists" / "val.txt", "a.jpg\n")
+    recognised = [[path], [tmp_path / "out"], [path, listed]]
+    strange = [[other], [tmp_path / "out" / "split.json"], [path, other], [listed], [listed.parent], [tmp_path / "x"]]
     assert [adapter.detect(list(map(str, paths))) for paths in recognised] == [True] * len(recognised)
     assert [adapter.detect(list(map(str, paths))) for paths in strange] == [False] * len(strange)
 
@@ -53,8 +52,14 @@ def test_subsets_of_any_layout(adapter, tmp_path):
     """Whatever the layout, the subsets that are read are those that were made; lists need the annotations too."""
     path = write(tmp_path / "a.json", videos(40))
     for layout in ("coco", "roboflow", "lists"):
-        split = evosplit_coco(path, tmp_path / layout, RATIOS, layout=layout, method="random")
-        given = [str(tmp_path / layout), *([str(path)] if layout == "lists" else [])]
+        how = {} if layout == "lists" else {"layout": layout}
+        split = evosplit_coco(path, tmp_path / layout, RATIOS, **how, method="random")
+        given = [str(tmp_path / layout)]
+        if layout == "lists":
+            for name in split.names:
+                lines = [f"./images/{split.file_names[row]}\n" for row in split.indices(name)]
+                write(tmp_path / f"{name}.txt", "".join(lines))
+            given = [str(path), *(str(tmp_path / f"{name}.txt") for name in split.names)]
         source = adapter.read_subsets(given, CocoReading())
         assert source.subsets.sizes == split.sizes
         assert source.counts.labels == split.counts.labels
@@ -69,7 +74,7 @@ def test_subsets_of_any_layout(adapter, tmp_path):
         videos_of = {image["file_name"]: image["video_id"] for image in videos(40)["images"]}
         assert found.groups["video_id"] == [videos_of[name] for name in source.files]
     with pytest.raises(EvoSplitError, match=r"train\.txt lists images without their labels; add the annotation file"):
-        adapter.read_subsets([str(tmp_path / "lists")], CocoReading())
+        adapter.read_subsets([str(tmp_path / "train.txt")], CocoReading())
 
 
 def test_lists_that_leave_images_out_or_name_them_twice(adapter, tmp_path):

@@ -10,7 +10,7 @@ import pytest
 from coco_files import captions, instances, panoptic, write
 
 from evosplit_plugins import evosplit_coco
-from evosplit_plugins.coco.discovery import coco_files, is_annotation_file, is_manifest, list_files
+from evosplit_plugins.coco.discovery import coco_files, is_annotation_file, is_manifest
 
 TEXT = json.dumps(instances())
 LONG = {"annotations": [{"id": number, "image_id": 1, "category_id": 1} for number in range(40_000)]}
@@ -49,28 +49,26 @@ def test_files(tmp_path, content, expected):
 
 @pytest.mark.parametrize("gzipped", [False, True])
 @pytest.mark.parametrize("how", [{"ratios": (0.6, 0.2, 0.2)}, {"folds": 11}, {"folds": 3, "train_files": True}])
-@pytest.mark.parametrize("layout", ["coco", "roboflow", "lists"])
+@pytest.mark.parametrize("layout", ["coco", "roboflow"])
 def test_what_was_written_is_found(tmp_path, layout, how, gzipped):
     """The subsets of each layout are found in their order, without complements; the manifest is no annotation file."""
     path, out = write(tmp_path / "a.json", instances(40)), tmp_path / "out"
     split = evosplit_coco(path, out, layout=layout, gzip=gzipped, method="random", cover=False, **how)
-    found = list_files(out) if layout == "lists" else coco_files(out)
+    found = coco_files(out)
     assert len(found) == len(split.names)
     folds = split.is_kfold and layout == "roboflow"
     called = [path.relative_to(out).parts[0] if folds else path.as_posix() for path in found]
     for name, where in zip(split.names, called, strict=True):
         assert name in where
-    assert (coco_files(out) == []) == (layout == "lists")
     assert is_manifest(out / "split.json")
     assert not is_annotation_file(out / "split.json")
-    if layout != "lists":
-        assert all(map(is_annotation_file, found))
+    assert all(map(is_annotation_file, found))
 
 
 def test_other_folders(tmp_path):
-    """Folders of other things hold nothing; text files are lists only beside a manifest."""
+    """Folders of other things hold nothing."""
     write(tmp_path / "train.txt", "a.jpg")
     write(tmp_path / "data.json", {"images": []})
-    assert coco_files(tmp_path) == list_files(tmp_path) == []
-    assert coco_files(tmp_path / "none") == list_files(tmp_path / "none") == []
+    assert coco_files(tmp_path) == []
+    assert coco_files(tmp_path / "none") == []
     assert coco_files(Path(tmp_path / "data.json")) == []

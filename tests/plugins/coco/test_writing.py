@@ -44,28 +44,15 @@ def test_the_layouts(tmp_path):
     expected = {
         "coco": {f"annotations/instances_{name}.json" for name in RATIOS},
         "roboflow": {f"{name}/_annotations.coco.json" for name in ("train", "valid", "test")},
-        "lists": {f"{name}.txt" for name in RATIOS},
     }
     for layout, names in expected.items():
         evosplit_coco(path, tmp_path / layout, RATIOS, layout=layout, **QUICK)
         found = {name for name, content in tree(tmp_path / layout).items() if content != "folder"}
         assert found == {*names, "split.json", RECORD}
-    lines = [line for name in RATIOS for line in (tmp_path / "lists" / f"{name}.txt").read_text().splitlines()]
-    assert sorted(lines) == sorted(f"./images/{image['file_name']}" for image in instances()["images"])
-
-
-def test_lists_do_not_double_an_images_folder(tmp_path):
-    """A file name that begins with images/ is listed as ./images/..., not ./images/images/..."""
-    made = instances()
-    for image in made["images"]:
-        image["file_name"] = f"images/deep/{image['file_name']}"
-    split = evosplit_coco(write(tmp_path / "a.json", made), tmp_path / "out", RATIOS, layout="lists", **QUICK)
-    lines = (tmp_path / "out" / "val.txt").read_text().splitlines()
-    assert lines == [f"./images/deep/{own:06d}.jpg" for own in split.ids("val")]
 
 
 @pytest.mark.parametrize("mode", ["symlink", "hardlink", "copy"])
-@pytest.mark.parametrize(("layout", "folder"), [("coco", "val"), ("roboflow", "valid"), ("lists", "images")])
+@pytest.mark.parametrize(("layout", "folder"), [("coco", "val"), ("roboflow", "valid")])
 def test_images_are_put_where_the_annotations_say(tmp_path, pictures, mode, layout, folder):
     """Each image is linked or copied into the folder of its subset, and is the same picture."""
     path = write(tmp_path / "a.json", instances())
@@ -158,13 +145,13 @@ def test_lvis_finds_its_images_by_url(tmp_path):
         7,
     ],
 )
-@pytest.mark.parametrize("layout", ["coco", "lists"])
+@pytest.mark.parametrize("layout", ["coco", "yolo"])
 def test_names_that_leave_the_folder_are_refused(tmp_path, pictures, name, layout):
-    """No file name makes a link, a copy or a line outside the output directory; it is refused and named."""
+    """No file name makes a link or a copy outside the output directory; it is refused and named."""
     write(tmp_path / "a.jpg", "outside")
     path = write(tmp_path / "a.json", changed(images={2: {"file_name": name}}))
     before = tree(tmp_path)
-    images = {} if layout == "lists" else {"images": "copy", "image_root": pictures}
+    images = {"images": "copy", "image_root": pictures}
     with pytest.raises(EvoSplitError, match=r"a\.json images\[2\] has file_name"):
         evosplit_coco(path, tmp_path / "out", RATIOS, layout=layout, **images, **QUICK)
     assert tree(tmp_path) == before
@@ -249,7 +236,7 @@ def test_links_in_the_way_are_not_followed(tmp_path, pictures, layout, folder):
 
 
 @pytest.mark.parametrize("mode", ["symlink", "hardlink", "copy"])
-@pytest.mark.parametrize(("layout", "folder"), [("lists", "images"), ("coco", "train"), ("roboflow", "train")])
+@pytest.mark.parametrize(("layout", "folder"), [("coco", "train"), ("roboflow", "train")])
 def test_pictures_are_never_replaced_by_themselves(tmp_path, mode, layout, folder):
     """An output around the pictures of the input is refused, `overwrite` or not, splitting as well as replaying."""
     path = write(tmp_path / "data" / "a.json", instances())
@@ -267,7 +254,7 @@ def test_pictures_are_never_replaced_by_themselves(tmp_path, mode, layout, folde
 
 
 @pytest.mark.parametrize("mode", ["symlink", "hardlink", "copy"])
-@pytest.mark.parametrize("layout", ["coco", "roboflow", "lists"])
+@pytest.mark.parametrize("layout", ["coco", "roboflow"])
 def test_overwriting_leaves_no_picture_of_the_earlier_split(tmp_path, pictures, layout, mode):
     """After a second split each picture is there once, in its new subset; a third one takes them all away."""
     path = write(tmp_path / "a.json", instances())
@@ -303,7 +290,7 @@ def test_captions_join_a_split_and_are_replaced_alone(tmp_path):
 def test_a_split_is_not_written_over_the_split_it_reads(tmp_path, pictures):
     """An output of an earlier run that is now an input is neither replaced nor removed."""
     path, out = write(tmp_path / "a.json", instances()), tmp_path / "out"
-    evosplit_coco(path, out, RATIOS, images="copy", image_root=pictures, layout="lists", **QUICK)
+    evosplit_coco(path, out, folds=3, images="copy", image_root=pictures, **QUICK)
     before = tree(tmp_path)
     (tmp_path / "link").symlink_to(out / "images")
     for root in (out / "images", tmp_path / "link"):

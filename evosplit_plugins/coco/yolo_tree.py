@@ -1,0 +1,143 @@
+"""The layout "yolo": images and label files in the folders where Ultralytics looks for them, with a yaml file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
+
+from evosplit import EvoSplitError, Split
+from evosplit.ratios import Subsets
+from evosplit.wording import Nouns
+from evosplit_plugins.adapter import Outcome
+from evosplit_plugins.coco.fields import CocoSource
+from evosplit_plugins.coco.images import find_images, image_names, placed
+from evosplit_plugins.coco.layouts import Target
+from evosplit_plugins.coco.yolo_labels import yolo_labels
+from evosplit_plugins.files import one_for_each
+from evosplit_plugins.output import Output, check_subset_names
+from evosplit_plugins.progress import OnProgress
+from evosplit_plugins.staging import Staging, check_space
+from evosplit_plugins.ultralytics import label_path, subset_keys, subset_values, yaml_value
+
+if TYPE_CHECKING:
+    from evosplit_plugins.coco.adapter import CocoWriting
+
+__all__ = ["YoloTree"]
+
+_STEP = 500  # files between two reports of progress
+
+
+class YoloTree:
+    """A YOLO tree that is about to be written; what can be refused before the search is refused when it is made.
+
+    Parameters
+    ----------
+    source
+        What was read.
+    subsets
+        The subsets.
+    root
+        The output directory.
+    options
+        How to write.
+    inputs
+        Further files that were read, and are never written over.
+    """
+
+    def __init__(
+        self, source: CocoSource, subsets: Subsets, root: Path, options: CocoWriting, inputs: Sequence[Path] = ()
+    ) -> None:
+        if options.images == "none" or source.image_root is None:
+            raise EvoSplitError(
+                "layout='yolo' is a tree of images and labels; say how the images come there and from where, for "
+                "example images='symlink' and image_root='images'"
+            )
+        for name in ("gzip", "train_files"):
+            if getattr(options, name):
+                raise EvoSplitError(f"{name}=True makes no sense for layout='yolo'; leave it out")
+        check_subset_names(subsets.names, forbidden=".")  # Ultralytics would give f.1 and f.2 one cache
+        if not subsets.is_kfold:
+            subset_keys(subsets.names)
+        data = source.data
+        folders = one_for_each(source.image_root, len(data.files), "image_root")
+        self._options = options
+        self._labels = data.counts.labels
+        self._names = [_short(name) for name in image_names(data)]
+        _check_stems(self._names)
+        self._images = find_images(data, image_names(data), folders)
+        self._lines = yolo_labels(data, polygons=options.polygons)
+        self._notes = (*data.notes, *self._lines.notes)
+        self._targets = [
+            Target(PurePosixPath(f"{name}.yaml"), (j,), PurePosixPath("images", name))
+            for j, name in enumerate(subsets.names)
+        ]
+        self._yamls = [str(target.path) for target in self._targets] if subsets.is_kfold else ["data.yaml"]
+        self._output = Output(
+            root,
+            "coco",
+            options,
+            inputs=[*(file.path for file in data.files), *inputs],
+            input_folders=list(dict.fromkeys(folders)),
+        )
+        self._output.plan([PurePosixPath(name) for name in self._yamls]).check()
+
+    def write(self, split: Split, nouns: Nouns, on_progress: OnProgress | None) -> Outcome:
+        """Write everything, or nothing."""
+        wanted = [
+            (target, split.indices(name).tolist()) for target, name in zip(self._targets, split.names, strict=True)
+        ]
+        images = placed(self._images, self._names, wanted)
+        texts = self._texts(split)
+        if self._options.images == "copy":
+            check_space(self._output.root, sum(image.size for image in images.values()))
+
+        def make(staging: Staging) -> None:
+            done, total = 0, len(texts) + len(images)
+            for path, text in texts.items():
+                staging.path(path).write_text(text, encoding="utf-8", newline="\n")
+                done += 1
+                if on_progress is not None and done % _STEP == 0:
+                    on_progress(done / total, "writing labels")
+            for path, image in images.items():
+                staging.put(self._options.images, image.path, path)
+                done += 1
+                if on_progress is not None and done % _STEP == 0:
+                    on_progress(done / total, "placing images")
+
+        plan = self._output.plan([*texts, *images], [image.path for image in images.values()])
+        written = self._output.write(plan, split, make, nouns=nouns)
+        files = [self._output.root / name for name in self._yamls]
+        facts = {"images placed": len(images), "data": str(files[0])}
+        return Outcome(split, (*files, *written), facts, self._notes)
+
+    def _texts(self, split: Split) -> Mapping[PurePosixPath, str]:
+        """Return the text of each label file and yaml file; an image without labels has none."""
+        texts: dict[PurePosixPath, str] = {}
+        for target, name in zip(self._targets, split.names, strict=True):
+            for row in split.indices(name).tolist():
+                if self._lines.lines[row]:
+                    path = PurePosixPath(label_path(f"/{target.images / self._names[row]}")[1:])
+                    texts[path] = "".join(f"{line}\n" for line in self._lines.lines[row])
+        where = {name: str(target.images) for target, name in zip(self._targets, split.names, strict=True)}
+        names = "".join(f"  {j}: {json.dumps(name, ensure_ascii=False)}\n" for j, name in enumerate(self._labels))
+        for file in self._yamls:
+            values = subset_values(where, file.removesuffix(".yaml") if split.is_kfold else None)
+            said = "".join(f"{key}: {yaml_value(value)}\n" for key, value in values.items())
+            texts[PurePosixPath(file)] = f"{said}names:\n{names}"
+        return texts
+
+
+def _check_stems(names: Sequence[PurePosixPath]) -> None:
+    """Refuse images that would share a label file; some file systems do not tell Name from name."""
+    seen: dict[str, PurePosixPath] = {}
+    for name in names:
+        other = seen.setdefault(str(name.with_suffix("")).casefold(), name)
+        if other is not name:
+            raise EvoSplitError(f"{other} and {name} would share a label file; rename one of them")
+
+
+def _short(name: PurePosixPath) -> PurePosixPath:
+    """Leave out a folder "images", which is there already."""
+    return name.relative_to("images") if name.parts[0] == "images" and len(name.parts) > 1 else name
