@@ -126,8 +126,8 @@ def test_one_sentence_serves_both(capsys, tmp_path):
 
 def test_an_interrupt_while_loading_is_one_line(tmp_path):
     """Ctrl-C before the command has begun: no traceback, exit code 130."""
-    (tmp_path / "rich").mkdir()
-    (tmp_path / "rich" / "__init__.py").write_text("raise KeyboardInterrupt")
+    (tmp_path / "numpy").mkdir()
+    (tmp_path / "numpy" / "__init__.py").write_text("raise KeyboardInterrupt")
     path = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
     code = "import sys; from evosplit_plugins.cli import main; sys.exit(main(['--version']))"
     env = {**os.environ, "PYTHONPATH": path}

@@ -15,6 +15,7 @@ from typing import Any, ClassVar, NoReturn
 import numpy as np
 
 from evosplit import EvoSplitError, LabelCounts
+from evosplit.wording import counted
 from evosplit_plugins.adapter import Adapter, Location
 from evosplit_plugins.audit.result import Audit, audit
 from evosplit_plugins.contents import same_contents
@@ -190,7 +191,8 @@ def _read_tables(paths: list[Path], how: CsvReading) -> Source:
     ids = [_needed(row, ids_in) for row in rows]
     counts, notes = _labels(rows, columns, how.label_column, how.delimiter, name)
     if left_out:
-        notes.append(f"{left_out} lines without a subset were left out.")
+        left = counted(left_out, "line without a subset was", "lines without a subset were")
+        notes.append(f"{left} left out.")
     roots = one_for_each(how.image_root, len(paths), "image_root")
     return _CsvSource(
         counts=counts,

@@ -207,6 +207,8 @@ def audit(
         keys |= {SOURCE_PICTURE: sources} if any(sources) else {}
     if same_bytes:
         keys[CONTENT] = source.contents(phases("comparing"))
+    for kind, values in keys.items():
+        _check_length(kind, values, source)
     groups, notes = _groups(source, names_of(group_by, "group_by") or (), group_regex, phases("comparing"))
     leaks = [leak for kind, values in keys.items() for leak in find_leaks(kind, values, assignment, names)]
     repeats = [note for kind, values in keys.items() for note in find_repeats(kind, values, assignment, names)]
@@ -238,6 +240,7 @@ def _as_found(source: Source) -> Split:
     if source.subsets is None or len(source.subsets.names) < 2:
         only = f"only {source.subsets.names[0]!r}" if source.subsets is not None and source.subsets.names else "none"
         raise EvoSplitError(f"an audit compares subsets, but there is {only}; give two or more, such as train and val")
+    _check_length("assignment", source.subsets.assignment.tolist(), source)
     names, sizes = source.subsets.names, source.subsets.sizes
     if not all(sizes):
         raise EvoSplitError(f"the subset {names[sizes.index(0)]!r} is empty; leave it out")
@@ -262,7 +265,14 @@ def _groups(
     if regex is not None:
         links.append(Links(regex_values(regex, source.files)))
     links += source.links(on_progress)
+    for each in links:
+        _check_length("groups", each.values, source)
     return joined(links), (*known.notes, *(note for each in links for note in each.notes))
+
+
+def _check_length(what: str, values: Sequence[Any], source: Source) -> None:
+    if len(values) != len(source):
+        raise EvoSplitError(f"{what} has {len(values)} entries for {len(source)} samples; give one for each")
 
 
 def _grade(row: MeasureRow) -> str:

@@ -19,7 +19,7 @@ from evosplit_plugins.options import options_of
 from evosplit_plugins.registry import get_adapter
 from evosplit_plugins.staging import Plan
 
-__all__ = ["Commands", "add_adapter", "add_output_directory", "add_output_flags"]
+__all__ = ["Commands", "add_adapter", "add_audit_flags", "add_output_directory", "add_output_flags"]
 
 Commands = argparse._SubParsersAction  # what argparse calls a group of commands, without a public name
 
@@ -87,6 +87,17 @@ def _add_audit(verbs: Commands[argparse.ArgumentParser], adapter: Adapter) -> No
         epilog=_AUDIT_EPILOG,
     )
     _add_location(parser, adapter)
+    add_audit_flags(parser, adapter)
+    add_options(parser.add_argument_group("reading"), options_of(adapter.reading), adapter)
+    add_output_flags(parser)
+    parser.set_defaults(run=_audit, adapter=adapter.name)
+
+
+_SEARCH = ("seed", "effort", "time_limit", "n_jobs")
+
+
+def add_audit_flags(parser: argparse.ArgumentParser, adapter: Adapter | type[Adapter]) -> None:
+    """Add the flags that say how to judge, which are the same for every adapter."""
     judging = parser.add_argument_group("judging")
     judging.add_argument(
         "--fail-over",
@@ -102,13 +113,7 @@ def _add_audit(verbs: Commands[argparse.ArgumentParser], adapter: Adapter) -> No
     compare = parser.add_argument_group("the split to compare with")
     compare.add_argument("--no-compare", dest="compare", action="store_false", help="do not search for a better split")
     add_options(compare, shared_options(*_SEARCH), adapter)
-    add_options(parser.add_argument_group("reading"), options_of(adapter.reading), adapter)
     parser.add_argument("--report", type=Path, metavar="PATH", help="also write the report as an HTML page")
-    add_output_flags(parser)
-    parser.set_defaults(run=_audit, adapter=adapter.name)
-
-
-_SEARCH = ("seed", "effort", "time_limit", "n_jobs")
 
 
 def _add_location(parser: argparse.ArgumentParser, adapter: Adapter) -> None:

@@ -19,9 +19,10 @@ from typing import NoReturn, TextIO
 
 from evosplit import EvoSplitError
 from evosplit.report.terminal import clean
+from evosplit.wording import listed
 from evosplit_plugins.adapter import Adapter, WriteOptions
 from evosplit_plugins.cli import completion, demo, fiftyone
-from evosplit_plugins.cli.commands import add_adapter, add_output_flags
+from evosplit_plugins.cli.commands import add_adapter, add_audit_flags, add_output_flags
 from evosplit_plugins.cli.options import add_options, add_request_flags
 from evosplit_plugins.cli.terminal import printing
 from evosplit_plugins.cli.wording import in_flags
@@ -96,7 +97,9 @@ def _add_detecting(parser: argparse.ArgumentParser, verb: str, names: Sequence[s
     parser.add_argument("--as", dest="kind", choices=names, help="which adapter, where the files do not tell")
     if verb == "split":
         add_request_flags(parser, Adapter)
-    if verb != "audit":
+    if verb == "audit":
+        add_audit_flags(parser, Adapter)
+    else:
         parser.add_argument("-o", "--output", type=Path, metavar="DIR", help="the directory to write into")
         add_options(parser, options_of(WriteOptions))
     add_output_flags(parser)
@@ -147,10 +150,6 @@ def _sketch(verb: str) -> argparse.ArgumentParser:
     """Build a parser that tells paths from the values of flags, whichever adapter they belong to."""
     parser = _Parser(prog=f"evosplit {verb}", add_help=False, conflict_handler="resolve")
     _add_detecting(parser, verb)
-    if verb == "audit":
-        add_request_flags(parser, Adapter)
-        add_options(parser, options_of(WriteOptions))
-        parser.add_argument("--fail-over")
     for adapter in all_adapters().values():
         add_options(parser, [*options_of(adapter.reading), *options_of(adapter.writing)], adapter)
     return parser
@@ -189,10 +188,23 @@ def _parsed(parser: argparse.ArgumentParser, words: Sequence[str]) -> argparse.N
     command = parser
     for word in words[:2]:
         command = _commands(command).get(word, command)
-    flags = known_flags(command)
-    near = {word: get_close_matches(word.partition("=")[0], flags, 1) for word in unknown if word.startswith("--")}
-    hints = [f"{word} looks like {found[0]}" for word, found in near.items() if found]
-    command.error("; ".join([f"unrecognized arguments: {' '.join(unknown)}", *hints]))
+    hints = [hint for word in unknown if (hint := _hint(parser, command, word))]
+    command.error("; ".join([f"unrecognized arguments: {' '.join(unknown)}", *dict.fromkeys(hints)]))
+
+
+def _hint(parser: argparse.ArgumentParser, command: argparse.ArgumentParser, word: str) -> str:
+    """Say what may be meant by a word that a command does not know; nothing where that is open."""
+    flag = word.partition("=")[0]
+    if not flag.startswith("-"):
+        places = [action for action in command._actions if action.dest == "paths" and action.nargs == 1]
+        return f"give one {places[0].metavar}" if places else ""
+    verb = command.prog.rpartition(" ")[2]
+    others = [each for group in _commands(parser).values() for name, each in _commands(group).items() if name == verb]
+    owners = [each.prog for each in others if flag in known_flags(each)]
+    near = get_close_matches(flag, known_flags(command), 1, cutoff=0.75)
+    if owners:
+        return f"{flag} belongs to {listed(owners)}"
+    return f"{flag} looks like {near[0]}" if near else ""
 
 
 @contextmanager

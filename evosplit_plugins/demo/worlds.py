@@ -13,6 +13,8 @@ from evosplit_plugins.demo.things import Colour, Part, Point, Rng
 if TYPE_CHECKING:
     from PIL import Image, ImageDraw
 
+__all__ = ["HABITS", "HEIGHT", "SKY", "WIDTH", "WORLDS", "Canvas", "Guest"]
+
 WIDTH, HEIGHT = 320, 240
 SKY = 0.5  # share of the height above which nothing stands on the ground
 SUPERSAMPLING = 3  # pictures are drawn this much larger, then averaged: smooth edges

@@ -150,7 +150,7 @@ class TestSplitting:
         expected = reference(groups=[sample.clip for sample in samples()])[1]
         assert placed == expected
         alone = sum(sample.clip is None for sample in samples())
-        said = f"{alone} {field_host.adapter().samples} have no 'clip'"
+        said = f"{alone} {field_host.adapter().nouns.samples} have no 'clip'"
         assert any(note.startswith(said) for note in outcome.split.notes)
         assert outcome.split.settings["group_by"] == ["clip"]
 

@@ -6,6 +6,8 @@ import numpy as np
 
 from evosplit._kernels._jit import Ints, jit
 
+__all__ = ["triplet_codes"]
+
 
 @jit
 def triplet_codes(indptr: Ints, indices: Ints, n_labels: int) -> tuple[Ints, Ints]:

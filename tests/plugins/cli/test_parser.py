@@ -1,4 +1,4 @@
-"""`evosplit split PATH` finds out what PATH is, whatever flags stand beside it."""
+"""`evosplit split PATH` finds out what PATH is, whatever flags stand beside it; what is mistyped gets a hint."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from evosplit_plugins.cli import main
 from evosplit_plugins.cli.parser import _resolved
 
 
@@ -25,7 +26,7 @@ def there(tmp_path, monkeypatch):
         "split a.json -o out --ratios 8:1:1",
         "split -o out --ratios 8:1:1 a.json",
         "split --image-root images --images symlink a.json -o images --ratios 8:1:1",
-        "split a.json --image-root images -o out --layout lists --group-by clip --folds 5",
+        "split a.json --image-root images -o out --layout roboflow --group-by clip --folds 5",
         "apply a.json a.json -o out --image-root images",
         "audit a.json --image-root images --group-by clip --fail-over 2",
         "audit --report clip a.json",
@@ -35,3 +36,37 @@ def test_values_of_flags_are_no_paths(there, words):
     """The value of a flag is not taken for data, also where a file of that name is there."""
     given = words.split()
     assert _resolved(given) == ["coco", *given]
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("split", "evosplit: error: nothing to split is named; give files or a folder: evosplit split PATH ..."),
+        ("split nope.json -o out --folds 2", "there is no file or directory 'nope.json'; for a FiftyOne dataset"),
+        ("split clip -o out --folds 2", "'clip' is nothing that an adapter recognises; name one: coco, "),
+        ("split clip -o out --folds 2", "csv, such as --as coco"),
+        ("apply a.json clip -o out", "the saved split comes first: evosplit apply SPLIT PATH ..."),
+        ("split --as nope a.json -o out --folds 2", "--as nope is no adapter that can split; choose from coco, yolo, "),
+        ("split --as=csv a.json -o out --folds 2", "--as csv is no adapter that can split; choose from coco, yolo, "),
+        ("split a.json -o out --folds 2 --reprot x", "--reprot looks like --report (see evosplit coco split --help)"),
+        ("coco split a.json -o out --folds 2 --overwite", "--overwite looks like --overwrite (see evosplit coco split"),
+        ("split a.json -o out --folds 2 --tag=x", "--tag belongs to evosplit fiftyone split"),
+        ("fiftyone split a b --folds 2", "unrecognized arguments: b; give one DATASET"),
+        ("split a.json --folds 2", "evosplit coco split: error: the following arguments are required: -o/--output"),
+        ("demo -o out --imgaes 3", "--imgaes looks like --images (see evosplit demo --help)"),
+    ],
+)
+def test_what_is_mistyped_is_named_with_what_helps(there, capsys, words, told):
+    """One line on stderr, exit code 2 as a value; nothing is written."""
+    assert main(words.split()) == 2
+    out, err = capsys.readouterr()
+    assert (out, err.count("\n")) == ("", 1)
+    assert told in err
+    assert not (there / "out").exists()
+
+
+@pytest.mark.parametrize("words", [("--version",), ("--help",), ("split", "--help"), ("coco", "split", "-h")])
+def test_help_is_returned_from(capsys, words):
+    """`main` returns 0 after it has shown what was asked for, with or without files."""
+    assert main(words) == 0
+    assert "evosplit" in capsys.readouterr().out

@@ -248,7 +248,7 @@ def test_a_dry_run_writes_only_the_page(saved, tmp_path):
     """The split comes and says what it would write; the directory does not."""
     outcome = split(saved, tmp_path / "out", dry_run=True)
     assert outcome.split.sizes == (20, 20)
-    assert outcome.files == (tmp_path / "out" / "train", tmp_path / "out" / "test")
+    assert outcome.files == tuple(tmp_path / "out" / name for name in ("train", "test", "split.json"))
     assert not (tmp_path / "out").exists()
     split(saved, tmp_path / "out", dry_run=True, report=tmp_path / "page.html")
     assert "<html" in (tmp_path / "page.html").read_text()

@@ -14,6 +14,8 @@ from evosplit.methods.iterative import IterativeStratification
 from evosplit.problem import Crowd, SplitProblem
 from evosplit.rng import Stream
 
+__all__ = ["find_starts"]
+
 Ints = npt.NDArray[Any]
 
 SIMILAR_SIZES = 0.5  # smallest over largest subset above which a systematic sample has nothing to add
