@@ -10,7 +10,7 @@ import itertools
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -21,9 +21,10 @@ from evosplit.errors import EvoSplitError
 from evosplit.ratios import Subsets, largest_remainder
 from evosplit.wording import listed
 
-__all__ = ["FREE", "Constraints", "GroupIndex", "Stratum", "resolve_constraints", "sizes_around_locks"]
+__all__ = ["FREE", "Constraints", "GroupIndex", "Locked", "Stratum", "resolve_constraints", "sizes_around_locks"]
 
 Ints = npt.NDArray[np.int64]
+Locked: TypeAlias = Mapping[str, Iterable[Any]] | Sequence[str | None] | npt.NDArray[Any] | None
 
 FREE = -1  # in `Constraints.locked`: not yet placed
 MISSING = "missing"  # the category of None and NaN
@@ -124,7 +125,7 @@ def resolve_constraints(
     subsets: Subsets,
     *,
     groups: Iterable[Any] | None = None,
-    locked: Mapping[str, Iterable[Any]] | Sequence[str | None] | None = None,
+    locked: Locked = None,
     strata: Mapping[str, Any] | None = None,
     min_per_label: int = 1,
     label_weights: Mapping[str, float] | None = None,
@@ -214,7 +215,7 @@ def _group_index(groups: Iterable[Any], m: int) -> GroupIndex:
 
 
 def _locked_subsets(
-    locked: Mapping[str, Iterable[Any]] | Sequence[str | None] | npt.NDArray[Any] | None,
+    locked: Locked,
     counts: LabelCounts,
     subsets: Subsets,
 ) -> tuple[Ints, Ints | None]:
@@ -252,7 +253,7 @@ def _checked_lock_table(locked: npt.NDArray[Any], counts: LabelCounts, subsets: 
 
 
 def _locked_rows(
-    locked: Mapping[str, Iterable[Any]] | Sequence[str | None] | npt.NDArray[Any] | None,
+    locked: Locked,
     counts: LabelCounts,
     subsets: Subsets,
 ) -> Ints:

@@ -88,7 +88,10 @@ def fewest_empty(counts: LabelCounts, sizes: tuple[int, ...], constraints: Const
         return by_label
     units = units._replace(presence=sp.csr_array(units.presence[:, chosen]))
     reach = _reach(units, k)
-    return by_label + int(reach.sum()) - _most_filled(units, np.asarray(sizes), reach)
+    capacities = np.asarray(sizes)
+    if counts.has_copies and constraints is not None:
+        capacities = capacities - constraints.held(k)
+    return by_label + int(reach.sum()) - _most_filled(units, capacities, reach)
 
 
 def _most_labels(counts: LabelCounts, size: int) -> int:
@@ -159,7 +162,10 @@ def _units(counts: LabelCounts, constraints: Constraints | None) -> _Units:
 
 
 def _crowd_units(counts: LabelCounts, constraints: Constraints | None, k: int) -> _Units:
-    """Take a few samples of each row: more than one in each subset reach no more labels there."""
+    """Take a few samples of each row: more than one in each subset reach no more labels there.
+
+    Locked ones take no capacity: that is taken off the sizes.
+    """
     locked = np.zeros((counts.n_rows, k), dtype=np.int64)
     if constraints is not None and constraints.locked_copies is not None:
         locked = constraints.locked_copies
@@ -167,8 +173,8 @@ def _crowd_units(counts: LabelCounts, constraints: Constraints | None, k: int) -
     numbers = np.concatenate([free[:, None], locked], axis=1)
     row, where = np.nonzero(numbers)
     copies = np.minimum(numbers[row, where], k)
-    ones = np.ones(len(row), dtype=np.int64)
-    return _Units(sp.csr_array(counts.presence[row]), ones, where - 1, copies, all_dealt=False)
+    sizes = (where == 0).astype(np.int64)
+    return _Units(sp.csr_array(counts.presence[row]), sizes, where - 1, copies, all_dealt=False)
 
 
 def _reach(units: _Units, k: int) -> Ints:

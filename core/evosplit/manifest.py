@@ -2,7 +2,8 @@
 
 A manifest is a JSON object that keeps one split for good: `format` and `version`; the subsets in `names`, `sizes` and
 `target_sizes`, with `is_kfold` telling whether they are folds; all samples in `ids`, with `assignment` giving for each
-the position of its subset in `names`; `ids_sha256`, by which changes made by hand are noticed; `file_names`, where
+the position of its subset in `names` (or, where ids stand for several samples, `table` giving how many of each go to
+each subset); `ids_sha256`, by which changes made by hand are noticed; `file_names`, where
 samples have files that their ids do not name; and how the split came about: `source`, `settings`, `notes`, `measures`,
 `best_ed`, the version of `evosplit`, and what else the adapter that wrote it knows in `extra`. `manifest_schema()` is
 its JSON Schema, with a description of every key. Unknown keys are ignored; an unknown version is refused.
@@ -24,7 +25,7 @@ __all__ = ["FORMAT", "VERSION", "check_manifest", "difference_of_ids", "ids_hash
 
 FORMAT = "evosplit-split"
 VERSION = 1
-_LISTS = ("names", "sizes", "target_sizes", "ids", "assignment")
+_LISTS = ("names", "sizes", "target_sizes", "ids")
 
 
 def manifest_schema() -> dict[str, Any]:
@@ -45,17 +46,17 @@ def check_manifest(manifest: Any, source: str) -> None:
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
         raise EvoSplitError(f"{source} is no EvoSplit manifest: its 'format' is not {FORMAT!r}; pass a split.json")
     _check_version(manifest.get("version"), source)
-    for key in _LISTS:
+    placement = "table" if "table" in manifest else "assignment"
+    for key in (*_LISTS, placement):
         if not isinstance(manifest.get(key), list):
             raise EvoSplitError(f"{source} has no list {key!r}; it is damaged, save the split again")
-    names, ids, sizes, assignment = (manifest[key] for key in ("names", "ids", "sizes", "assignment"))
+    names, ids, sizes, placed = (manifest[key] for key in ("names", "ids", "sizes", placement))
     if not names or not all(isinstance(name, str) and name for name in names) or len(set(names)) != len(names):
         raise EvoSplitError(f"{source} names the subsets {names!r}, not by different words; save the split again")
-    if not all(type(number) is int and 0 <= number < len(names) for number in assignment):
-        raise EvoSplitError(f"{source} assigns samples to subsets other than its {len(names)}; save the split again")
-    if len(ids) != len(assignment) or not len(names) == len(sizes) == len(manifest["target_sizes"]):
+    held = _sizes_of_table(placed, names, source) if placement == "table" else _sizes_of(placed, names, source)
+    if len(ids) != len(placed) or not len(names) == len(sizes) == len(manifest["target_sizes"]):
         raise EvoSplitError(
-            f"{source} has {len(ids)} ids, {len(assignment)} assignments, {len(names)} names "
+            f"{source} has {len(ids)} ids, {len(placed)} assignments, {len(names)} names "
             f"and {len(sizes)} sizes that do not fit together; save the split again"
         )
     for size in (*sizes, *manifest["target_sizes"]):
@@ -63,11 +64,29 @@ def check_manifest(manifest: Any, source: str) -> None:
             raise EvoSplitError(f"{source} has a subset of the size {size!r}; it is damaged, save the split again")
     if ids_hash(ids) != manifest.get("ids_sha256"):
         raise EvoSplitError(f"{source} was changed by hand: its ids do not match their hash; save the split again")
-    if [assignment.count(j) for j in range(len(names))] != sizes:
+    if held != sizes:
         raise EvoSplitError(
-            f"{source} was changed by hand: its assignment does not have its sizes; save the split again"
+            f"{source} was changed by hand: its {placement} does not have its sizes; save the split again"
         )
     _check_facts(manifest, source)
+
+
+def _sizes_of(assignment: list[Any], names: list[str], source: str) -> list[int]:
+    """Count the samples in each subset."""
+    if not all(type(number) is int and 0 <= number < len(names) for number in assignment):
+        raise EvoSplitError(f"{source} assigns samples to subsets other than its {len(names)}; save the split again")
+    return [assignment.count(j) for j in range(len(names))]
+
+
+def _sizes_of_table(table: list[Any], names: list[str], source: str) -> list[int]:
+    """Add up the rows of a table, one entry for each subset."""
+    for row in table:
+        if not isinstance(row, list) or len(row) != len(names) or not all(type(n) is int and n >= 0 for n in row):
+            raise EvoSplitError(
+                f"{source} has the row {row!r} in its table, not one number for each of its {len(names)} subsets; "
+                "save the split again"
+            )
+    return [sum(column) for column in zip(*table, strict=True)]
 
 
 def _check_version(version: Any, source: str) -> None:

@@ -17,10 +17,9 @@ lpd (Eq. 3)        samples of S_j with label pair i       samples in S_j
 lpd_occurrences    samples of S_j with label pair i       occurrences of all pairs in S_j
 =================  =====================================  ===============================
 
-The paper's tables report the two occurrence forms. Labels that never occur are left out of no average (they
-add 0); pairs are those that occur somewhere in D. One convention for zero denominators: a label (or pair)
-that fills the whole data set, T = X_i, deviates by 0; where only the subset's denominator is zero it counts
-as 1. So no measure is ever NaN or infinite.
+The paper's tables report the two occurrence forms. Averages include labels that never occur, as 0; pairs are
+those that occur somewhere in D. A label (or pair) that fills the whole data set, T = X_i, deviates by 0; where only
+the denominator of a subset is zero, it counts as 1. So no measure is NaN or infinite.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evosplit._version import ENGINE_VERSION
-from evosplit.constraints import FREE, Constraints, GroupIndex, resolve_constraints, sizes_around_locks
+from evosplit.constraints import FREE, Constraints, GroupIndex, Locked, resolve_constraints, sizes_around_locks
 from evosplit.counts import LabelCounts, as_label_counts
 from evosplit.errors import EvoSplitError, checked_keywords, warn
 from evosplit.features import PARTS
@@ -37,7 +37,7 @@ def split(
     objectives: Sequence[str] | None = None,
     cover: bool | str = True,
     groups: Iterable[Any] | None = None,
-    locked: Mapping[str, Iterable[Any]] | Sequence[str | None] | None = None,
+    locked: Locked = None,
     strata: Mapping[str, Any] | None = None,
     min_per_label: int = 1,
     label_weights: Mapping[str, float] | None = None,
@@ -53,7 +53,8 @@ def split(
     Parameters
     ----------
     counts
-        A LabelCounts, or anything that its constructor takes: how often each label occurs in each sample.
+        A LabelCounts, or anything that its constructor takes: how often each label occurs in each sample. Where rows
+        stand for several equal samples (`copies`), the split is a table: how many of each row go to each subset.
     ratios
         A mapping from subset names to ratios, or a sequence (two: train, test; three: train, val, test). Fractions sum
         to 1; whole numbers are exact sizes if they sum to the number of samples, else proportions (8, 1, 1).
@@ -74,7 +75,8 @@ def split(
         as close to those asked for as the groups allow.
     locked
         Samples that are already placed: their ids by subset name, or for each sample a subset name or None. They stay;
-        the others are placed so that the whole comes out balanced. Ratios refer to the whole.
+        the others are placed so that the whole comes out balanced. Ratios refer to the whole. Where rows stand for
+        several samples, a row is locked with all of them, or an array (rows x subsets) says how many are.
     strata
         Further columns to balance, by name: one value per sample (texts, booleans, or numbers, which are sorted into
         five bins of equal frequency when there are more than ten different ones), or a LabelCounts.
@@ -134,7 +136,7 @@ def kfold(
     objectives: Sequence[str] | None = None,
     cover: bool | str = True,
     groups: Iterable[Any] | None = None,
-    locked: Mapping[str, Iterable[Any]] | Sequence[str | None] | None = None,
+    locked: Locked = None,
     strata: Mapping[str, Any] | None = None,
     min_per_label: int = 1,
     label_weights: Mapping[str, float] | None = None,
@@ -195,7 +197,7 @@ def _solve(
     objectives: Sequence[str] | None,
     cover: bool | str,
     groups: Iterable[Any] | None,
-    locked: Mapping[str, Iterable[Any]] | Sequence[str | None] | None,
+    locked: Locked,
     strata: Mapping[str, Any] | None,
     min_per_label: int,
     label_weights: Mapping[str, float] | None,

@@ -223,6 +223,42 @@ def test_bad_ids(ids, message):
 
 
 @pytest.mark.parametrize(
+    ("copies", "message"),
+    [
+        ([1], r"copies= has shape \(1,\) for 2 rows; pass one number per row"),
+        ([1, 0], r"copies\[1\] is 0; a row stands for at least one sample.*leave out rows that stand for none"),
+        ([1, -3], r"copies\[1\] is -3"),
+        ([1.5, 2], r"copies\[0\] is 1.5"),
+        ([np.nan, 2], r"copies\[0\] is nan"),
+        (["1", "2"], "copies= has dtype <U1; pass positive integers"),
+        ([2**60, 1], r"copies\[0\] is 1152921504606846976"),
+        ([2**52, 1], "copies= make 4.5e.15 samples, more than the 4,503,599,627,370,496 that can be counted"),
+        ([2**51, 1], "copies= make 6.76e.15 instances"),
+    ],
+)
+def test_bad_copies(copies, message):
+    """Copies that are no positive whole numbers, or make more than can be counted exactly, are refused."""
+    with pytest.raises(EvoSplitError, match=message):
+        LabelCounts([[1, 2], [0, 0]], copies=copies)
+
+
+def test_copies():
+    """A row counts as often as it has copies; without any, or with one each, rows are samples."""
+    counts = LabelCounts.from_lists([["a", "a"], ["b"], []], copies=[2, 5, 3])
+    assert (counts.n_samples, counts.n_rows, len(counts)) == (10, 3, 3)
+    assert counts.has_copies
+    assert counts.copies.tolist() == [2, 5, 3]
+    assert counts.totals.tolist() == [4, 5]
+    assert counts.sample_totals.tolist() == [2, 5]
+    with pytest.raises(ValueError, match="read-only"):
+        counts.copies[0] = 1
+    for plain in (LabelCounts([[1], [0]]), LabelCounts([[1], [0]], copies=[1.0, 1.0])):
+        assert not plain.has_copies
+        assert plain.copies.tolist() == [1, 1]
+        assert repr(plain) == "LabelCounts(2 samples, 1 labels, 1 instances)"
+
+
+@pytest.mark.parametrize(
     ("labels", "message"),
     [
         (["a"], "1 label names for 3 labels"),

@@ -50,8 +50,11 @@ def test_schema_is_a_schema():
             label_weights={"1": 2},
         ),
         lambda: Split(("a", "b"), np.array([0] * 6 + [1] * 6), COUNTS.ids, (6, 6)),
+        lambda: evosplit.split(
+            LabelCounts(COUNTS.matrix, ids=COUNTS.ids, copies=range(1, 13)), (39, 39), effort="fast"
+        ),
     ],
-    ids=["default", "folds", "random", "generator", "constraints", "bare"],
+    ids=["default", "folds", "random", "generator", "constraints", "bare", "copies"],
 )
 def test_every_split_is_valid_and_comes_back(made, tmp_path):
     """What is saved follows the schema, holds no key that it does not describe, and gives the same split again."""
@@ -60,7 +63,7 @@ def test_every_split_is_valid_and_comes_back(made, tmp_path):
     manifest = checked(json.loads((tmp_path / "split.json").read_text(encoding="utf-8")))
     assert manifest.keys() <= manifest_schema()["properties"].keys()
     again = Split.load(tmp_path / "split.json")
-    assert again.assign(COUNTS.ids[::-1]).tolist() == split.assignment[::-1].tolist()
+    assert again.quotas(COUNTS.ids[::-1]).tolist() == split.table[::-1].tolist()
     assert again.best_ed == split.best_ed
     assert again.to_manifest(extra={"source": "somewhere"}) == manifest
 
@@ -105,6 +108,10 @@ def test_old_manifests_without_best_ed():
         ({"sizes": [6, "6"]}, "a subset of the size '6'"),
         ({"target_sizes": [6, -6]}, "a subset of the size -6"),
         ({"assignment": [True] * 12}, "subsets other than its 2"),
+        ({"table": 3}, "has no list 'table'"),
+        ({"table": [[1, 0]] * 11 + [[1]]}, r"has the row \[1\] in its table, not one number for each of its 2 subsets"),
+        ({"table": [[1, 0]] * 11 + [[1.5, 0]]}, r"has the row \[1.5, 0\] in its table"),
+        ({"table": [[1, 0]] * 12}, "its table does not have its sizes"),
         ({"settings": ["seed"]}, r"has 'settings' \['seed'\]; it is damaged"),
         ({"notes": "none"}, "has 'notes' 'none'"),
         ({"best_ed": "low"}, "has 'best_ed' 'low'"),
