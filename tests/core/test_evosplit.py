@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
+from strategies import problems
 
 from evosplit import EvoSplitWarning, LabelCounts, features, kfold, measure, split
 from evosplit._kernels import exchange
@@ -194,6 +195,16 @@ def test_targets_leave_rare_labels_to_large_subsets(cover):
     unlabelled, labels = landscape_of(counts, (90, 10), cover="all" if cover else False)._targets
     assert labels.tolist() == ([60.0, 20.0] if cover else [80.0, 0.0])
     assert unlabelled.tolist() == ([30.0, -10.0] if cover else [10.0, 10.0])
+
+
+@given(problem=problems(min_labels=1, max_subsets=4), cover=st.booleans())
+def test_targets_deal_out_all_labels(problem, cover):
+    """No subset is to get less than nothing, and together they are to get what there is."""
+    counts, sizes = problem
+    unlabelled, labels = landscape_of(counts, sizes, cover=cover)._targets
+    assert labels.min() >= 0
+    assert labels.sum() == pytest.approx((counts > 0).sum())
+    assert not labels.any() or unlabelled.sum() == pytest.approx((counts == 0).all(axis=1).sum())
 
 
 def test_samples_weigh_more_where_the_starts_leave_little():
