@@ -52,8 +52,8 @@ OTHERWISE: dict[str, tuple[Any, ...]] = {
     "COUNTED_COLUMNS": (0, 512),
     "EMPHASIS": (1.0, 10.0),
     "EMPHASIS_IN_HASTE": (0.0, 120.0),
-    "EMPTY": (0.0, 1.0),
     "FROZEN": (0, 10),
+    "GROWTH": (0.0, 18.0),
     "HOT": (0.025, 2.5),
     "LABELS_FIRST": (0.0,),
     "MENDING": (0.0, 0.25),
@@ -62,7 +62,6 @@ OTHERWISE: dict[str, tuple[Any, ...]] = {
     "PER_UNIT": (0, 5_000),
     "REHEAT": (0.1, 1.0),
     "SIMILAR_SIZES": (0.0, 1.1),
-    "SIZE_GROWTH": (0.0, 18.0),
     "TOTALS": (0.0, 0.2),
     "WARM": (0.0, 1.0),
 }

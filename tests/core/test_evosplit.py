@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
+from strategies import problems
 
 from evosplit import EvoSplitWarning, LabelCounts, features, kfold, measure, split
 from evosplit._kernels import exchange
@@ -169,6 +170,60 @@ def test_samples_without_a_label_and_the_total_of_labels_are_spread():
     empty, labels = np.mean(off, axis=0)
     assert empty <= 3.5
     assert labels <= 2.2
+
+
+def landscape_of(counts, sizes, **conditions):
+    """Lay out a problem with a random start."""
+    problem, stream = problem_of(counts, sizes, **conditions), Stream(0)
+    return Landscape(problem, [problem.draw(stream)], stream)
+
+
+@pytest.mark.parametrize("k", [2, 3, 7])
+def test_targets_of_folds_are_their_shares(k):
+    """Subsets of equal size are to get equal parts of the samples without a label, and of all labels."""
+    counts = (np.random.default_rng(k).random((20 * k, 9)) < 0.1).astype(int)
+    unlabelled, labels = landscape_of(counts, (20,) * k)._targets
+    assert unlabelled == pytest.approx((counts.sum(axis=1) == 0).sum() / k)
+    assert labels == pytest.approx(counts.sum() / k)
+
+
+@pytest.mark.parametrize("cover", [False, True])
+def test_targets_leave_rare_labels_to_large_subsets(cover):
+    """A subset too small for its share of any label is to get none of them, but for those it must not lack."""
+    counts = np.repeat(np.eye(20, dtype=int), 4, axis=0)
+    counts = np.vstack((counts, np.zeros((20, 20), dtype=int)))
+    unlabelled, labels = landscape_of(counts, (90, 10), cover="all" if cover else False)._targets
+    assert labels.tolist() == ([60.0, 20.0] if cover else [80.0, 0.0])
+    assert unlabelled.tolist() == ([30.0, -10.0] if cover else [10.0, 10.0])
+
+
+@given(problem=problems(min_labels=1, max_subsets=4), cover=st.booleans())
+def test_targets_deal_out_all_labels(problem, cover):
+    """No subset is to get less than nothing, and together they are to get what there is."""
+    counts, sizes = problem
+    unlabelled, labels = landscape_of(counts, sizes, cover=cover)._targets
+    assert labels.min() >= 0
+    assert labels.sum() == pytest.approx((counts > 0).sum())
+    assert not labels.any() or unlabelled.sum() == pytest.approx((counts == 0).all(axis=1).sum())
+
+
+def test_samples_weigh_more_where_the_starts_leave_little():
+    """The less a start leaves to gain in the samples of a label beside its instances, the more they weigh."""
+    rng = np.random.default_rng(0)
+    counts = (rng.random((60, 4)) < 0.4) * rng.integers(1, 6, size=(60, 4))
+    problem, stream = problem_of(counts, (20, 20, 20)), Stream(0)
+    stratified = np.asarray(IterativeStratification(1).solve(problem, Run(stream)).assignments[0])
+    shares = []
+    for made in (problem.draw(stream), stratified):
+        land = Landscape(problem, [made], stream)
+        at = [block.name for block in problem.blocks]
+        left = land.score(land.starts[0]).blocks
+        samples, instances = left[at.index("samples")], left[at.index("instances")]
+        weights = land.of_blocks((0.25, 0.25, 0.5))
+        assert weights[at.index("samples")] + weights[at.index("instances")] == pytest.approx(0.5)
+        assert weights[at.index("samples")] / weights[at.index("instances")] == pytest.approx(instances / samples)
+        shares.append(weights[at.index("samples")])
+    assert shares[0] < shares[1]
 
 
 def test_systematic_sample_is_spread_over_equal_units():
@@ -525,9 +580,7 @@ def test_caller_stops(n_jobs, after, grouped):
         return len(calls) < after
 
     groups = np.arange(300) // 2 if grouped else None
-    made = split(
-        long_tailed(m=300), (200, 60, 40), effort="thorough", groups=groups, n_jobs=n_jobs, on_progress=stop
-    )
+    made = split(long_tailed(m=300), (200, 60, 40), effort="thorough", groups=groups, n_jobs=n_jobs, on_progress=stop)
     check_exact_sizes(made, (200, 60, 40))
     if len(calls) >= after:  # with threads, all may be done before
         assert made.notes == ("stopped early on request: this is the best split found so far.",)

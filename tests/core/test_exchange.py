@@ -383,6 +383,16 @@ def test_kernel_similarity_keys_hold_the_first_labels(q, places):
     assert [key == keys[0] for key in keys[1:]] == [i >= places for i in range(n)]
 
 
+@given(count_matrices(min_labels=1), st.integers(0, 2**32))
+def test_carriers_of_labels(dense, seed):
+    """Each label lists the units whose type has it."""
+    type_of = np.sort(np.random.default_rng(seed).integers(0, len(dense), size=9))
+    starts, units = exchange.carriers_of_labels(sp.csr_array(dense), type_of, dense.shape[1])
+    for label in range(dense.shape[1]):
+        expected = np.flatnonzero(dense[type_of, label])
+        assert sorted(units[starts[label] : starts[label + 1]].tolist()) == expected.tolist()
+
+
 @pytest.mark.parametrize("q", [3, 40, 200])
 def test_kernel_similar_units_lie_side_by_side(q):
     """In every order of similarity, types with equal labels follow each other."""

@@ -187,7 +187,10 @@ class Landscape:
         problem, sizes = self.problem, self.problem.sizes.astype(np.float64)
         m, totals = float(problem.sizes.sum()), self.column_totals[: problem.counts.n_labels].astype(np.float64)
         share = totals[:, None] * sizes / m
-        below = np.maximum(np.floor(share), problem.needs[:, None])
+        needs = problem.needs[:, None]
+        # Of a label that has too few samples for every subset, some get one and the others none.
+        enough = totals[:, None] >= problem.k * needs
+        below = np.where(enough, np.maximum(np.floor(share), needs), 0.0)
         left = totals - below.sum(axis=1)
         dearer = (1.0 - 2.0 * (share - below)) / sizes  # to have one more than that
         rank = np.argsort(np.argsort(dearer, axis=1, kind="stable"), axis=1, kind="stable")
