@@ -24,12 +24,12 @@ def shown_labels(report: SplitReport, *, everything: bool) -> int:
 def label_figure(report: SplitReport, *, everything: bool = False) -> dict[str, Any]:
     """Draw how far each label is from its share in each subset, and in random splits; the rarest on top."""
     shown = max(shown_labels(report, everything=everything), 1)
-    return {**plotly.label_figure(report, limit=shown), "config": _CONFIG}
+    return _of_fixed_height(plotly.label_figure(report, limit=shown))
 
 
 def front_figure(front: ParetoFront, *, applied: int, selected: int) -> dict[str, Any]:
     """Draw the trade-offs: the one in use is a star, the selected one is ringed."""
-    return {**plotly.front_figure(front, applied, selected=selected), "config": _CONFIG}
+    return _of_fixed_height(plotly.front_figure(front, applied, selected=selected))
 
 
 def hidden_objectives(names: Sequence[str]) -> str:
@@ -43,3 +43,9 @@ def hidden_objectives(names: Sequence[str]) -> str:
     ways = ("The colour shows", "the size")
     shown = [f"{way} {title}" for way, title in zip(ways, objective_titles(names)[2:], strict=False)]
     return f" {', '.join(shown)}." if shown else ""
+
+
+def _of_fixed_height(figure: dict[str, Any]) -> dict[str, Any]:
+    """Fix the height of the plot's element, from which a responsive plot takes its own whenever the window changes."""
+    style = {"height": f"{figure['layout']['height']}px", "width": "100%"}
+    return {**figure, "config": _CONFIG, "componentsProps": {"plotly": {"style": style}}}

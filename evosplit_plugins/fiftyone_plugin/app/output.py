@@ -14,11 +14,14 @@ import fiftyone.operators.types as types
 
 from evosplit import Split, SplitReport
 from evosplit.report.tables import Table, overview
+from evosplit_plugins.audit import Audit
 
 __all__ = [
     "PANEL",
     "add_notes",
     "add_table",
+    "audit_output",
+    "audit_result",
     "in_words",
     "lines",
     "message_output",
@@ -34,8 +37,9 @@ PANEL = "evosplit_panel"
 _LABELS = 8
 _WIDTH = 72  # characters of a table in a narrow panel
 # The App gives every table at least 650 pixels, wide cells and large headings; a narrow panel would cut that off.
-# Names, in the first column, may break anywhere, but not into single letters.
+# Names, in the first column, may break anywhere, but not into single letters. The wheel scrolls what a table is in.
 _TABLE = {
+    "tableContainer": {"sx": {"overscrollBehaviorY": "auto !important"}},
     "table": {"sx": {"minWidth": 0}},
     "tableHeadCell": {"sx": {"px": 0.5, "fontSize": "0.8rem", "color": "text.secondary"}},
     "tableBodyCell": {
@@ -66,9 +70,8 @@ def lines(sentences: Iterable[str]) -> str:
     return "  \n".join(map(plain, sentences))
 
 
-def shown_tables(report: SplitReport, applied: SplitReport | None = None) -> list[Table]:
-    """Return the tables of a report, as wide as a panel; `applied` is the split in use, to compare with."""
-    beside = None if applied is None else ("in use", applied)
+def shown_tables(report: SplitReport, beside: tuple[str, SplitReport] | None = None) -> list[Table]:
+    """Return the tables of a report, as wide as a panel; `beside` is another split to compare with, and its name."""
     return [table.fitting(_WIDTH) for table in overview(report, labels=_LABELS, beside=beside)]
 
 
@@ -99,7 +102,6 @@ def split_result(split: Split, *, key: str, label_fields: Sequence[str], field: 
     """Return the result of a run: numbers for callers and records, rows for the output."""
     report = split.report()
     whole = report.to_dict()
-    tables = {f"table{at}": table for at, table in enumerate(shown_tables(report))}
     return {
         "run_key": key,
         "label_fields": list(label_fields),
@@ -107,8 +109,27 @@ def split_result(split: Split, *, key: str, label_fields: Sequence[str], field: 
         **{name: whole[name] for name in ("sizes", "measures", "random", "bound", "constraints")},
         "summary": list(in_words(report)),
         "notes": list(report.notes),
-        "tables": {name: {"title": table.title, "columns": table_columns(table)} for name, table in tables.items()},
-        **{name: table_rows(table) for name, table in tables.items()},
+        **_packed(shown_tables(report)),
+    }
+
+
+def audit_result(audit: Audit) -> dict[str, Any]:
+    """Return what an audit found, with rows for the output; EvoSplit's split stands beside the one found."""
+    instead = audit.instead_report
+    return {
+        "verdict": audit.verdict,
+        "leaks": [str(leak) for leak in audit.leaks],
+        "comparison": list(audit.comparison()),
+        "notes": list(audit.split.notes),
+        **_packed(shown_tables(audit.report, None if instead is None else ("EvoSplit", instead))),
+    }
+
+
+def _packed(tables: Sequence[Table]) -> dict[str, Any]:
+    named = {f"table{at}": table for at, table in enumerate(tables)}
+    return {
+        "tables": {name: {"title": table.title, "columns": table_columns(table)} for name, table in named.items()},
+        **{name: table_rows(table) for name, table in named.items()},
     }
 
 
@@ -116,10 +137,12 @@ def split_output(result: Mapping[str, Any]) -> Any:
     """Build the schema that shows a result."""
     outputs = types.Object()
     where = f"the field {result['field']}" if result.get("field") else "sample tags"
-    outputs.view("done", types.Notice(label=lines([f"Written as {where}.", *(result.get("summary") or ())])))
+    done = f"Written as {where}."
+    if result.get("ended"):
+        done = f"Ended at {result['ended']}, written as {where}; see the EvoSplit panel of {result['dataset']}."
+    outputs.view("done", types.Notice(label=lines([done, *(result.get("summary") or ())])))
     add_notes(outputs, result.get("notes") or ())
-    for name, table in (result.get("tables") or {}).items():
-        add_table(outputs, name, table["title"], table["columns"])
+    _add_tables(outputs, result)
     outputs.btn(
         "open_panel",
         label="Open the EvoSplit panel",
@@ -129,6 +152,24 @@ def split_output(result: Mapping[str, Any]) -> Any:
         params={"name": PANEL, "isActive": True, "layout": "horizontal"},
     )
     return types.Property(outputs, view=types.View(label="EvoSplit"))
+
+
+def audit_output(result: Mapping[str, Any]) -> Any:
+    """Build the schema that shows an audit."""
+    outputs = types.Object()
+    outputs.view("verdict", types.Notice(label=lines([result["verdict"], *result["comparison"]])))
+    if result["leaks"]:
+        outputs.view("leaks", types.Warning(label=lines(f"Leak: {leak}" for leak in result["leaks"])))
+    else:
+        outputs.view("leaks", types.Notice(label="No leaks were found."))
+    add_notes(outputs, result["notes"])
+    _add_tables(outputs, result)
+    return types.Property(outputs, view=types.View(label="EvoSplit: audit"))
+
+
+def _add_tables(outputs: Any, result: Mapping[str, Any]) -> None:
+    for name, table in (result.get("tables") or {}).items():
+        add_table(outputs, name, table["title"], table["columns"])
 
 
 def message_output(title: str, message: str, *, error: bool = False) -> Any:
