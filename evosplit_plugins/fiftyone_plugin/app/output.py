@@ -13,13 +13,18 @@ from typing import Any
 import fiftyone.operators.types as types
 
 from evosplit import Split, SplitReport
+from evosplit.report.sentences import highlights_of
 from evosplit.report.tables import Table, overview
 from evosplit_plugins.audit import Audit
+from evosplit_plugins.fiftyone_plugin.app.figures import label_figure
 
 __all__ = [
+    "LABELS",
+    "LABELS_IN_WORDS",
     "PANEL",
     "add_notes",
     "add_table",
+    "at_a_glance",
     "audit_output",
     "audit_result",
     "in_words",
@@ -34,6 +39,11 @@ __all__ = [
 ]
 
 PANEL = "evosplit_panel"
+LABELS = "Label distribution"
+LABELS_IN_WORDS = (
+    "The rarest labels on top, beside each the samples that have it: how much more or less than its share a subset "
+    "holds; grey bars show random splits, a cross a label that a subset lacks."
+)
 _LABELS = 8
 _WIDTH = 72  # characters of a table in a narrow panel
 # The App gives every table at least 650 pixels, wide cells and large headings; a narrow panel would cut that off.
@@ -93,6 +103,12 @@ def table_rows(table: Table) -> list[dict[str, str]]:
     ]
 
 
+def at_a_glance(report: SplitReport) -> str:
+    """Return the highlights of a report, a line for each, in the App's Markdown."""
+    found = highlights_of(report)
+    return "  \n".join(f"{plain(each.title)}: **{plain(each.value)}** · {plain(each.meaning)}" for each in found)
+
+
 def in_words(report: SplitReport) -> tuple[str, ...]:
     """Return the summary without the notes, which are shown apart."""
     return report.summary[: len(report.summary) - len(report.notes)]
@@ -107,6 +123,8 @@ def split_result(split: Split, *, key: str, label_fields: Sequence[str], field: 
         "label_fields": list(label_fields),
         "field": field,
         **{name: whole[name] for name in ("sizes", "measures", "random", "bound", "constraints")},
+        "glance": at_a_glance(report),
+        "figure": label_figure(report),
         "summary": list(in_words(report)),
         "notes": list(report.notes),
         **_packed(shown_tables(report)),
@@ -140,9 +158,11 @@ def split_output(result: Mapping[str, Any]) -> Any:
     done = f"Written as {where}."
     if result.get("ended"):
         done = f"Ended at {result['ended']}, written as {where}; see the EvoSplit panel of {result['dataset']}."
-    outputs.view("done", types.Notice(label=lines([done, *(result.get("summary") or ())])))
+    outputs.view("done", types.Notice(label="  \n".join(filter(None, (plain(done), result.get("glance"))))))
     add_notes(outputs, result.get("notes") or ())
-    _add_tables(outputs, result)
+    if result.get("figure"):
+        outputs.view("labels_header", types.HeaderView(label=LABELS, description=LABELS_IN_WORDS))
+        outputs.plot("labels", **result["figure"])
     outputs.btn(
         "open_panel",
         label="Open the EvoSplit panel",
@@ -151,6 +171,8 @@ def split_output(result: Mapping[str, Any]) -> Any:
         on_click="open_panel",
         params={"name": PANEL, "isActive": True, "layout": "horizontal"},
     )
+    _add_tables(outputs, result)
+    outputs.view("summary_header", types.HeaderView(label="In words", description=lines(result.get("summary") or ())))
     return types.Property(outputs, view=types.View(label="EvoSplit"))
 
 

@@ -19,9 +19,12 @@ from evosplit_plugins.fiftyone_plugin import runs
 from evosplit_plugins.fiftyone_plugin.app import figures
 from evosplit_plugins.fiftyone_plugin.app.operators import ICON, PLUGIN, run_label
 from evosplit_plugins.fiftyone_plugin.app.output import (
+    LABELS,
+    LABELS_IN_WORDS,
     PANEL,
     add_notes,
     add_table,
+    at_a_glance,
     in_words,
     lines,
     plain,
@@ -54,7 +57,7 @@ class EvoSplitPanel(foo.Panel):  # type: ignore[misc]  # fiftyone is untyped
 
     def on_load(self, ctx: Any) -> None:
         """Show the latest split."""
-        ctx.panel.set_state({"run": None, "point": None, "everything": False})
+        ctx.panel.set_state({"run": None, "point": None, "everything": False, "details": False})
 
     def on_change_dataset(self, ctx: Any) -> None:
         """Show the latest split of the dataset that was opened."""
@@ -75,6 +78,10 @@ class EvoSplitPanel(foo.Panel):  # type: ignore[misc]  # fiftyone is untyped
     def on_more(self, ctx: Any) -> None:
         """Show all labels, or the rarest only."""
         ctx.panel.set_state("everything", not ctx.panel.get_state("everything", False))
+
+    def on_details(self, ctx: Any) -> None:
+        """Show or hide sentences, further tables and the measures."""
+        ctx.panel.set_state("details", not ctx.panel.get_state("details", False))
 
     def on_apply(self, ctx: Any) -> None:
         """Re-tag the samples as the selected trade-off says."""
@@ -155,16 +162,22 @@ class EvoSplitPanel(foo.Panel):  # type: ignore[misc]  # fiftyone is untyped
             return
         selected = self._selected(ctx, run)
         report = _report(ctx.dataset, run, selected)
-        panel.view("summary", types.Notice(label=lines(in_words(report))))
+        panel.view("summary", types.Notice(label=at_a_glance(report)))
         add_notes(panel, report.notes)
         self._render_labels(ctx, panel, report)
-        *others, measures = shown_tables(report, _applied(ctx.dataset, run, selected))
-        for at, table in enumerate(others):
-            _table(ctx, panel, f"table{at}", table)
+        sizes, *others, measures = shown_tables(report, _applied(ctx.dataset, run, selected))
+        _table(ctx, panel, "sizes", sizes)
         if split.front is not None:
             self._render_front(ctx, panel, run, split.front, selected)
         self._render_apply(ctx, panel, run, selected)
-        _table(ctx, panel, "measures", measures)
+        details = bool(ctx.panel.get_state("details", False))
+        label = "Hide the numbers" if details else "Show all numbers"
+        panel.btn("details", label=label, icon="expand_less" if details else "expand_more", on_click=self.on_details)
+        if details:
+            panel.view("words", types.HeaderView(label="In words", description=lines(in_words(report))))
+            for at, table in enumerate(others):
+                _table(ctx, panel, f"table{at}", table)
+            _table(ctx, panel, "measures", measures)
 
     def _render_choice(self, ctx: Any, panel: Any, run: runs.SplitRun) -> None:
         choices = types.DropdownView()
@@ -220,14 +233,9 @@ class EvoSplitPanel(foo.Panel):  # type: ignore[misc]  # fiftyone is untyped
         everything = bool(ctx.panel.get_state("everything", False))
         occurring = len(report.occurring)
         shown = figures.shown_labels(report, everything=everything)
-        which = (
-            f"The {shown} rarest of {occurring} labels" if shown < occurring else f"{occurring} labels, rarest first"
-        )
-        words = (
-            f"{which}, beside each the samples that have it: how much more or less than its share a subset holds; grey "
-            "bars show random splits, a cross a label that a subset lacks. Click a point to see its samples."
-        )
-        panel.view("labels_header", types.HeaderView(label="Label distribution", description=words))
+        which = f"{shown} of {occurring} labels. " if shown < occurring else ""
+        words = f"{which}{LABELS_IN_WORDS} Click a point to see its samples."
+        panel.view("labels_header", types.HeaderView(label=LABELS, description=words))
         panel.plot("labels", on_click=self.on_bar, **figures.label_figure(report, everything=everything))
         if occurring > figures.LABELS_AT_FIRST:
             label = "Show the rarest labels only" if everything else f"Show all {occurring} labels"
