@@ -43,6 +43,7 @@ __all__ = [
     "EvoSplit",
     "SaveManifest",
     "UndoSplit",
+    "reload_app",
     "run_label",
 ]
 
@@ -158,7 +159,7 @@ class EvoSplit(foo.Operator):  # type: ignore[misc]  # fiftyone is untyped
                 return
             result = _write(samples, split, request)
             written = True
-            yield ctx.ops.reload_dataset()
+            yield reload_app(ctx, request.field)
             yield from _refresh_panels(ctx)
             yield _show(ctx, split_output(result), result)
         except Exception as error:  # an exception in a generator would freeze the App's progress bar
@@ -240,7 +241,7 @@ class UndoSplit(_RecordOperator):
 
     def _do(self, ctx: Any) -> dict[str, Any]:
         run = api.undo_split(ctx.dataset)
-        ctx.ops.reload_dataset()
+        reload_app(ctx, run.field)
         _refresh_panels(ctx)
         return {"message": f"The split {run.key} was undone: {len(run.samples):,} samples are as they were."}
 
@@ -341,7 +342,7 @@ class ApplyManifest(_RecordOperator):
         with TemporaryDirectory() as folder:
             path = _path(ctx) if _on_server(ctx) else _uploaded(ctx, Path(folder))
             split = api.apply_split(ctx.target_view(), path, field=field, overwrite=overwrite)
-        ctx.ops.reload_dataset()
+        reload_app(ctx, field)
         _refresh_panels(ctx)
         sizes = ", ".join(f"{name} {size:,}" for name, size in zip(split.names, split.sizes, strict=True))
         return {"message": f"Replayed: {sizes}."}
@@ -424,6 +425,11 @@ def run_label(dataset: Any, key: str) -> str:
     if info.config.field:
         said.append(f"field {info.config.field}")
     return f"{key.removeprefix('evosplit_')}: {' · '.join(said)} ({info.timestamp:%Y-%m-%d %H:%M} UTC)"
+
+
+def reload_app(ctx: Any, field: str | None) -> Any:
+    """Have the App show what was written; only tags can be read anew without losing the user's view and filters."""
+    return ctx.ops.reload_samples() if field is None else ctx.ops.reload_dataset()
 
 
 def _write(samples: Any, split: Split, request: SplitRequest) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from evosplit import EvoSplitError, LabelCounts, ParetoFront, Split, SplitReport
 from evosplit.report import Table
 from evosplit_plugins.fiftyone_plugin import runs
 from evosplit_plugins.fiftyone_plugin.app import figures
-from evosplit_plugins.fiftyone_plugin.app.operators import ICON, PLUGIN, run_label
+from evosplit_plugins.fiftyone_plugin.app.operators import ICON, PLUGIN, reload_app, run_label
 from evosplit_plugins.fiftyone_plugin.app.output import (
     LABELS,
     LABELS_IN_WORDS,
@@ -103,7 +103,7 @@ class EvoSplitPanel(foo.Panel):  # type: ignore[misc]  # fiftyone is untyped
             ctx.ops.notify(str(error), variant="error")
             return
         ctx.panel.set_state({"run": None, "point": None})
-        ctx.ops.reload_dataset()
+        reload_app(ctx, run.field)
         gone = f"; {plural(n_gone, 'sample')} of it were deleted since" if n_gone else ""
         ctx.ops.notify(f"Applied: {_sizes(split)}{gone}", variant="success")
 
