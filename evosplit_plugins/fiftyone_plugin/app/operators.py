@@ -276,7 +276,7 @@ class SaveManifest(_RecordOperator):
                 choices.add_choice(key, label=run_label(ctx.dataset, key))
             inputs.enum("run_key", choices.values(), default=keys[-1], label="Split", view=choices)
             _ask_way(inputs, "download", "Download it", "Save it to")
-            if ctx.params.get("way") == "server":
+            if _on_server(ctx):
                 note = "On the machine that runs FiftyOne; a file that is no manifest is not replaced"
                 inputs.str("path", default=str(Path.home() / "split.json"), label="File", description=note)
         return self._form(inputs)
@@ -319,7 +319,7 @@ class ApplyManifest(_RecordOperator):
         inputs = types.Object()
         inputs.view_target(ctx, action_description="Tag")
         _ask_way(inputs, "upload", "Upload it", "Read it from")
-        if ctx.params.get("way") == "server":
+        if _on_server(ctx):
             note = "A split.json on the machine that runs FiftyOne"
             inputs.str("path", required=True, label="File", description=note)
         else:

@@ -104,7 +104,7 @@ class EvoSplitPanel(foo.Panel):  # type: ignore[misc]  # fiftyone is untyped
             return
         ctx.panel.set_state({"run": None, "point": None})
         reload_app(ctx, run.field)
-        gone = f"; {plural(n_gone, 'sample')} of it were deleted since" if n_gone else ""
+        gone = f"; {plural(n_gone, 'sample')} deleted since" if n_gone else ""
         ctx.ops.notify(f"Applied: {_sizes(split)}{gone}", variant="success")
 
     def on_undo(self, ctx: Any) -> None:
