@@ -447,7 +447,7 @@ def test_manifest_through_the_browser(open_app, new_pictures, tmp_path):
         download.value.save_as(tmp_path / "split.json")
         app.see(app.page.get_by_text("40 entries were downloaded"))
         app.button("Close").click()
-        for name, says in (("wrong.json", "is no manifest"), ("split.json", "Replayed: train 20, test 20")):
+        for name, says in (("wrong.json", "is no EvoSplit manifest"), ("split.json", "Replayed: train 20, test 20")):
             if name == "wrong.json":
                 (tmp_path / name).write_text("{}")
                 dataset.untag_samples(["train", "test"])

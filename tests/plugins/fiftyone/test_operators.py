@@ -627,7 +627,7 @@ class TestExecute:
         assert sent.operator_uri == "browser_download"
         assert sent.params["filename"] == f"{dataset.slug}-split.json"
         content = sent.params["url"].removeprefix("data:application/json;base64,")
-        assert len(json.loads(base64.b64decode(content))["samples"]) == 40
+        assert len(json.loads(base64.b64decode(content))["ids"]) == 40
         operator(foo, "undo_split")(dataset)
         asked = {"way": "upload", "manifest": {"name": "../split.json", "content": content}}
         result = operator(foo, "apply_manifest").execute(context(dataset, asked, spaces={}))
