@@ -38,7 +38,8 @@ from evosplit_plugins.fiftyone_plugin.writing import units_of, write_split
 __all__ = ["EvoSplitPanel"]
 
 _MARGINS = {"container": {"sx": {"pl": 1, "pr": 2, "pt": 1, "pb": 4}}}  # in the App's units of 8 pixels
-_ROW = {"container": {"sx": {"flexWrap": "wrap"}}}
+_ROW = {"grid": {"sx": {"display": "flex", "flexWrap": "wrap", "gap": 1}}}  # a narrow panel breaks it
+_IN_ROW = {"item": {"sx": {"width": "auto"}}}
 
 
 class EvoSplitPanel(foo.Panel):  # type: ignore[misc]  # fiftyone is untyped
@@ -224,10 +225,13 @@ class EvoSplitPanel(foo.Panel):  # type: ignore[misc]  # fiftyone is untyped
     def _render_actions(self, panel: Any) -> None:
         """Offer what can be done: a wide panel leaves no space for the button above the grid."""
         row = panel.h_stack("actions", gap=1, componentsProps=_ROW)
-        row.btn("again", label="Split again", icon=ICON, variant="outlined", on_click=self.on_start)
-        row.btn("undo", label="Undo", icon="undo", variant="outlined", on_click=self.on_undo)
-        row.btn("audit", label="Audit", icon="fact_check", variant="outlined", on_click=self.on_audit)
-        row.btn("save", label="Save manifest", icon="save", variant="outlined", on_click=self.on_save)
+        for name, label, icon, opens in (
+            ("again", "Split again", ICON, self.on_start),
+            ("undo", "Undo", "undo", self.on_undo),
+            ("audit", "Audit", "fact_check", self.on_audit),
+            ("save", "Save manifest", "save", self.on_save),
+        ):
+            row.btn(name, label=label, icon=icon, variant="outlined", on_click=opens, componentsProps=_IN_ROW)
 
     def _render_labels(self, ctx: Any, panel: Any, report: SplitReport) -> None:
         everything = bool(ctx.panel.get_state("everything", False))

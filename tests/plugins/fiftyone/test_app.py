@@ -319,6 +319,8 @@ def test_cancel(open_app, new_pictures):
 
 def test_panel_apply_and_undo(open_app, new_pictures):
     """A point of the front is clicked and applied, which re-tags the samples; undo brings the tags back."""
+    from playwright.sync_api import expect
+
     dataset = new_pictures()
     split = split_with_front(dataset)
     before = dataset.values("tags")
@@ -326,6 +328,7 @@ def test_panel_apply_and_undo(open_app, new_pictures):
     with open_app(dataset) as app:
         panel = app.open_panel()
         app.click_point(panel, plot=1, index=2)
+        expect(app.button("Apply this split", panel)).to_be_enabled(timeout=PATIENCE)
         app.button("Show all numbers", panel).click()
         app.see(panel.get_by_text("in use", exact=True))
         app.button("Apply this split", panel).click()
@@ -404,6 +407,8 @@ def test_resize_and_wheel(open_app, new_pictures):
             boxes = [plots.nth(i).bounding_box() for i in range(2)]
             assert [box["height"] for box in boxes] == before
             assert boxes[0]["y"] + before[0] <= boxes[1]["y"]
+            legend, label = (plots.first.locator(part).first.bounding_box() for part in (".legend", ".ytick text"))
+            assert legend["y"] + legend["height"] < label["y"]
             assert abs(plots.first.locator(".main-svg").first.bounding_box()["width"] - boxes[0]["width"]) <= 1
         table = panel.locator("table").first
         table.scroll_into_view_if_needed()
@@ -421,8 +426,8 @@ def test_run_keeps_the_filter(open_app, new_pictures):
     with open_app(dataset) as app:
         app.page.locator("[data-cy=sidebar-field-arrow-enabled-tags]").click()
         app.page.locator("[data-cy=selector-sidebar-search-tags]").click()
-        app.see(app.page.get_by_text("test", exact=True)).first.click()
-        app.see(app.page.get_by_text(re.compile(r"^\s*4\s+samples$")))
+        app.see(app.page.get_by_text("train", exact=True)).first.click()
+        app.see(app.page.get_by_text(re.compile(r"^\s*32\s+samples$")))
         form = app.open_form()
         form.get_by_text("Entire dataset").click()
         app.see(form.get_by_text("40 samples with 3 labels"))
@@ -430,7 +435,7 @@ def test_run_keeps_the_filter(open_app, new_pictures):
         app.see(output.get_by_text("Label distribution"))
         app.button("Done").click()
         app.page.wait_for_timeout(1500)
-        app.see(app.page.get_by_text(re.compile(r"^\s*4\s+samples$")))
+        app.see(app.page.get_by_text(re.compile(r"^\s*32\s+samples$")))
 
 
 def test_manifest_through_the_browser(open_app, new_pictures, tmp_path):
