@@ -309,7 +309,7 @@ def _what_is_left(split: Split, members: Mapping[str, Any]) -> tuple[Split, int]
     counts = split.counts
     left = replace(
         split,
-        assignment=split.assignment[rows],
+        placement=split.assignment[rows],
         sample_ids=split.sample_ids[rows],
         target_sizes=tuple(np.bincount(split.assignment[rows], minlength=len(split.names)).tolist()),
         counts=None if counts is None else LabelCounts(counts.matrix[rows], ids=counts.ids[rows], labels=counts.labels),
