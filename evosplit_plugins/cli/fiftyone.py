@@ -5,10 +5,12 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import signal
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from evosplit_plugins.cli.commands import Commands, add_output_flags
 from evosplit_plugins.cli.render import show_report, tell
@@ -80,10 +82,27 @@ def _install(args: argparse.Namespace) -> int:
     return 0
 
 
+@contextmanager
+def _ended_by_sigterm() -> Iterator[None]:
+    """Leave as after an error when the process is told to end, so that what FiftyOne started ends with it."""
+
+    def end(number: int, frame: Any) -> NoReturn:
+        raise SystemExit(128 + number)
+
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+@_ended_by_sigterm()
 def _demo(args: argparse.Namespace) -> int:
     # The link lies beside the pictures, so that the demo leaves FiftyOne's own plugins directory alone.
     plugins = args.output.resolve() / "plugins"
     os.environ["FIFTYONE_PLUGINS_DIR"] = str(plugins)
+    if not args.quiet:
+        print("Starting FiftyOne and its database, which takes some 10 seconds", file=sys.stderr, flush=True)
     api = _api()
     import fiftyone as fo
 
@@ -113,6 +132,8 @@ def _demo(args: argparse.Namespace) -> int:
         split = api.evosplit_fiftyone(dataset, ratios, label_field="ground_truth", on_progress=on_progress)
     show_report(args, split, {"dataset": DEMO_NAME})
     if args.app:
+        if not args.quiet:
+            print("Starting the App", file=sys.stderr, flush=True)
         port = {} if args.port is None else {"port": args.port}
         session = fo.launch_app(dataset, address="127.0.0.1", **port)
         print("Open the EvoSplit panel with the + beside Samples; Ctrl+C ends the App.", file=sys.stderr)

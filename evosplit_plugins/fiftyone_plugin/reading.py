@@ -316,19 +316,18 @@ def _listed(value: Any) -> Sequence[str | None]:
 
 @dataclass(frozen=True)
 class Overview:
-    """What a split would work on, counted by the database without reading the labels."""
+    """What a split would work on, counted by the database without reading the labels; `labels` are their names."""
 
     units: int
-    labels: int
+    labels: tuple[str, ...]
     instances: int
     grouped: bool
 
     def __str__(self) -> str:
         """Say it in one sentence."""
         unit = "group" if self.grouped else "sample"
-        return (
-            f"{plural(self.units, unit)} with {plural(self.labels, 'label')} and {plural(self.instances, 'instance')}"
-        )
+        labels = plural(len(self.labels), "label")
+        return f"{plural(self.units, unit)} with {labels} and {plural(self.instances, 'instance')}"
 
 
 def overview(samples: Any, paths: Mapping[str, str]) -> Overview:
@@ -342,8 +341,13 @@ def overview(samples: Any, paths: Mapping[str, str]) -> Overview:
     else:
         n_units = len(units.samples.distinct(units.key))
     values = units.samples.aggregate([fo.CountValues(path) for path in paths.values()])
-    counted = [{name: n for name, n in found.items() if name is not None} for found in values]
-    return Overview(n_units, sum(map(len, counted)), sum(sum(found.values()) for found in counted), grouped)
+    counted = {
+        f"{field}/{name}" if len(paths) > 1 else str(name): n
+        for field, found in zip(paths, values, strict=True)
+        for name, n in found.items()
+        if name is not None
+    }
+    return Overview(n_units, tuple(counted), sum(counted.values()), grouped)
 
 
 def plural(number: int, noun: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import ceil
 from typing import Any
 
 from evosplit import ParetoFront, SplitReport
@@ -13,6 +14,7 @@ __all__ = ["front_figure", "hidden_objectives", "label_figure", "shown_labels"]
 
 LABELS_AT_FIRST = 24
 LABELS_AT_MOST = 1000
+_LEGEND_ROW = 19  # pixels
 _CONFIG = {"displayModeBar": False, "scrollZoom": False, "responsive": True}  # the wheel scrolls the panel
 
 
@@ -24,12 +26,19 @@ def shown_labels(report: SplitReport, *, everything: bool) -> int:
 def label_figure(report: SplitReport, *, everything: bool = False) -> dict[str, Any]:
     """Draw how far each label is from its share in each subset, and in random splits; the rarest on top."""
     shown = max(shown_labels(report, everything=everything), 1)
-    return {**plotly.label_figure(report, limit=shown), "config": _CONFIG}
+    figure = plotly.label_figure(report, limit=shown)
+    layout = figure["layout"]
+    # Held by the top of the plot: what is placed by the axes stays behind when a resize changes the rows of the legend.
+    layout["legend"] |= {"yref": "container", "y": 1, "yanchor": "top"}
+    above = 16 + _LEGEND_ROW * ceil(len(figure["data"]) / 2)  # two names fit into the narrowest panel
+    layout["height"] += above - layout["margin"]["t"]
+    layout["margin"] |= {"t": above}
+    return _of_fixed_height(figure)
 
 
 def front_figure(front: ParetoFront, *, applied: int, selected: int) -> dict[str, Any]:
     """Draw the trade-offs: the one in use is a star, the selected one is ringed."""
-    return {**plotly.front_figure(front, applied, selected=selected), "config": _CONFIG}
+    return _of_fixed_height(plotly.front_figure(front, applied, selected=selected))
 
 
 def hidden_objectives(names: Sequence[str]) -> str:
@@ -43,3 +52,9 @@ def hidden_objectives(names: Sequence[str]) -> str:
     ways = ("The colour shows", "the size")
     shown = [f"{way} {title}" for way, title in zip(ways, objective_titles(names)[2:], strict=False)]
     return f" {', '.join(shown)}." if shown else ""
+
+
+def _of_fixed_height(figure: dict[str, Any]) -> dict[str, Any]:
+    """Fix the height of the plot's element, from which a responsive plot takes its own whenever the window changes."""
+    style = {"height": f"{figure['layout']['height']}px", "width": "100%"}
+    return {**figure, "config": _CONFIG, "componentsProps": {"plotly": {"style": style}}}

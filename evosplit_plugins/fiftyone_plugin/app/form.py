@@ -9,7 +9,9 @@ from typing import Any
 
 import fiftyone.operators.types as types
 
-from evosplit import EvoSplitError
+from evosplit import EvoSplitError, LabelCounts
+from evosplit.constraints import resolve_constraints
+from evosplit.ratios import Subsets
 from evosplit_plugins.fiftyone_plugin import duplicates, fields, reading, runs
 from evosplit_plugins.fiftyone_plugin.app.output import plain
 from evosplit_plugins.fiftyone_plugin.app.request import (
@@ -22,6 +24,7 @@ from evosplit_plugins.fiftyone_plugin.app.request import (
     several,
     threshold_of,
 )
+from evosplit_plugins.fiftyone_plugin.writing import subsets_of_units
 from evosplit_plugins.grouping import Links, joined
 
 __all__ = ["add_overwrite", "build_form"]
@@ -111,6 +114,8 @@ def _add_preview(inputs: Any, ctx: Any, samples: Any) -> None:
         if lost:
             raise EvoSplitError(lost)
         fields.check_strata(samples, request.request.strata, chosen)
+        _check_weights(request, found, subsets)
+        placed = _placed(ctx, samples, request)
         together = _together(ctx, samples, request)
     except EvoSplitError as error:
         _refuse(inputs, "request_error", _sentence(error))
@@ -118,7 +123,39 @@ def _add_preview(inputs: Any, ctx: Any, samples: Any) -> None:
     sizes = ", ".join(f"{name} {size:,}" for name, size in zip(subsets.names, subsets.sizes, strict=True))
     groups = request.request.groups or request.reading.near_duplicates
     near = ", as near as whole groups allow" if groups else ""
-    inputs.view("preview", types.Notice(label=plain(f"{found} will be split: {sizes}{near}{together}")))
+    what = f"{found} will be split"
+    if placed:
+        left = reading.plural(found.units - placed, "sample")
+        stay = "stays in its subset" if placed == 1 else "stay in their subsets"
+        what = f"Of {found}, {placed:,} {stay}; {left} will be placed, so that the whole comes to"
+    inputs.view("preview", types.Notice(label=plain(f"{what}: {sizes}{near}{together}")))
+
+
+def _check_weights(request: SplitRequest, found: reading.Overview, subsets: Subsets) -> None:
+    """Refuse weights of labels that do not occur, and weights that are none, with the words of the engine."""
+    if request.request.label_weights and found.labels:
+        counts = LabelCounts([[1] * len(found.labels)], labels=found.labels)
+        resolve_constraints(counts, subsets, label_weights=request.request.label_weights)
+
+
+def _placed(ctx: Any, samples: Any, request: SplitRequest) -> int:
+    """Count the samples that stay where they are; all of them, or one in two subsets, is an error."""
+    if not request.keep_existing:
+        return 0
+    names = request.request.names()
+
+    def find() -> tuple[int, int, list[str]]:
+        units = list(dict.fromkeys(reading.Units.of(samples).values([])[0]))
+        there = subsets_of_units(reading.root_dataset(samples), units, names, request.field)
+        torn = next((each for each in there if len(each) > 1), [])
+        return len(units), sum(map(bool, there)), torn
+
+    n_units, placed, torn = _remember(ctx, ["placed", request.field, *names], find)
+    if torn:
+        raise EvoSplitError(f"a sample is in {torn[0]!r} and in {torn[1]!r} already; remove all but one of them")
+    if placed == n_units:
+        raise EvoSplitError("every sample is in a subset already, so nothing is left to place; replace the split")
+    return int(placed)
 
 
 def _lost(ctx: Any, samples: Any, request: SplitRequest) -> str:
@@ -223,18 +260,20 @@ def _add_output(inputs: Any, ctx: Any) -> None:
     write.add_choice("tags", label="Sample tags")
     write.add_choice("field", label="A field")
     inputs.enum("write", write.values(), default="tags", label="Write the subsets as", view=write)
+    earlier = plain(", ".join(sorted(runs.written_tags(ctx.dataset))))
+    replaced = f"Removes the tags that it wrote{f' ({earlier})' if earlier else ''} first; all other tags stay"
     if ctx.params.get("write") == "field":
         inputs.str("field", default=DEFAULT_FIELD, label="Field name", allow_empty=True)
         field = ctx.params.get("field") or DEFAULT_FIELD
-        if ctx.dataset.get_field(field) is not None and field not in runs.written_fields(ctx.dataset):
+        if ctx.dataset.get_field(field) is None:
+            replaced = "The field is created; no tag is changed"
+        elif field in runs.written_fields(ctx.dataset):
+            replaced = f"Overwrites what it wrote into {plain(field)}; undo brings it back, no tag is changed"
+        else:
+            replaced = f"Overwrites {plain(field)}, if you allow it; no tag is changed"
             add_overwrite(inputs)
     existing = types.RadioGroup()
-    earlier = plain(", ".join(sorted(runs.written_tags(ctx.dataset))))
-    existing.add_choice(
-        "replace",
-        label="Replace an earlier split",
-        description=f"Removes the tags that it wrote{f' ({earlier})' if earlier else ''} first; all other tags stay",
-    )
+    existing.add_choice("replace", label="Replace an earlier split", description=replaced)
     existing.add_choice(
         "keep",
         label="Keep what is already in a subset",

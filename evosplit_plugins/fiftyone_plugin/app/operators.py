@@ -1,23 +1,35 @@
-"""The operators of the App: split, undo, save a manifest, replay it.
+"""The operators of the App: split, undo, save a manifest, replay it, audit.
 
 Each is thin: the form comes from `form`, the work is done by `request` and `api`, what is shown comes from `output`.
 """
 
 from __future__ import annotations
 
+import base64
 import logging
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime, timezone
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
+import fiftyone as fo
 import fiftyone.operators as foo
 import fiftyone.operators.types as types
 
 from evosplit import EvoSplitError, Split
-from evosplit_plugins.fiftyone_plugin import api, runs
+from evosplit_plugins.fiftyone_plugin import api, fields, runs
 from evosplit_plugins.fiftyone_plugin.app import jobs
 from evosplit_plugins.fiftyone_plugin.app.form import add_overwrite, build_form
-from evosplit_plugins.fiftyone_plugin.app.output import PANEL, message_output, plain, split_output, split_result
+from evosplit_plugins.fiftyone_plugin.app.output import (
+    PANEL,
+    audit_output,
+    audit_result,
+    message_output,
+    plain,
+    split_output,
+    split_result,
+)
 from evosplit_plugins.fiftyone_plugin.app.request import SplitRequest, several
 from evosplit_plugins.fiftyone_plugin.reading import root_dataset
 
@@ -26,16 +38,19 @@ __all__ = [
     "OPERATORS",
     "PLUGIN",
     "ApplyManifest",
+    "AuditSplit",
     "CancelSplit",
     "EvoSplit",
     "SaveManifest",
     "UndoSplit",
+    "reload_app",
     "run_label",
 ]
 
 PLUGIN = "@evosplit/evosplit"
 ICON = "call_split"
 _POLL_SECONDS = 0.25
+_TAGS = "tags"  # FiftyOne has this field on every sample, so that no other one is called so
 logger = logging.getLogger(__name__)
 
 
@@ -103,13 +118,12 @@ class EvoSplit(foo.Operator):  # type: ignore[misc]  # fiftyone is untyped
         """Stream progress and result to the App; to Python and to a delegated run return the result."""
         if ctx.delegated:
             return self._run(ctx, ctx.set_progress)
-        if ctx.request_params.get("spaces") is None:  # the layout of the App, which only the App sends
-            return self._run(ctx, None)
-        return self._stream(ctx)
+        return self._stream(ctx) if _in_app(ctx) else self._run(ctx, None)
 
     def resolve_output(self, ctx: Any) -> Any:
         """Show the result of a run that was not streamed."""
-        return split_output(ctx.results)
+        results = ctx.results or {}
+        return split_output(results) if results else message_output("EvoSplit", "The run has not ended.", error=True)
 
     def _run(self, ctx: Any, set_progress: Any) -> dict[str, Any]:
         samples = ctx.target_view()
@@ -119,7 +133,11 @@ class EvoSplit(foo.Operator):  # type: ignore[misc]  # fiftyone is untyped
             if set_progress is not None:
                 set_progress(progress=done, label=message)
 
-        return _write(samples, request.search(samples, on_progress), request)
+        result = _write(samples, request.search(samples, on_progress), request)
+        if ctx.delegated:
+            result["ended"] = datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M UTC")
+            result["dataset"] = ctx.dataset.name
+        return result
 
     def _stream(self, ctx: Any) -> Iterator[Any]:
         """Search in the background and write at the end, so that cancelling leaves the dataset as it was."""
@@ -141,7 +159,7 @@ class EvoSplit(foo.Operator):  # type: ignore[misc]  # fiftyone is untyped
                 return
             result = _write(samples, split, request)
             written = True
-            yield ctx.ops.reload_dataset()
+            yield reload_app(ctx, request.field)
             yield from _refresh_panels(ctx)
             yield _show(ctx, split_output(result), result)
         except Exception as error:  # an exception in a generator would freeze the App's progress bar
@@ -169,9 +187,23 @@ class _RecordOperator(foo.Operator):  # type: ignore[misc]  # fiftyone is untype
     def _form(self, inputs: Any) -> Any:
         return types.Property(inputs, view=types.View(label=self.config.label))
 
+    def execute(self, ctx: Any) -> dict[str, Any]:
+        """Do it; the App is told in a sentence why it cannot be done, Python by the exception."""
+        try:
+            return self._do(ctx)
+        except Exception as error:
+            if not _in_app(ctx):
+                raise
+            return {"error": _sentence(error, written=False)}
+
+    def _do(self, ctx: Any) -> dict[str, Any]:
+        raise NotImplementedError
+
     def resolve_output(self, ctx: Any) -> Any:
-        """Say what was done."""
-        return message_output(self.config.label, ctx.results.get("message", ""))
+        """Say what was done, or why not."""
+        results = ctx.results or {}
+        error = results.get("error")
+        return message_output(self.config.label, error or results.get("message", ""), error=bool(error))
 
 
 class UndoSplit(_RecordOperator):
@@ -207,10 +239,9 @@ class UndoSplit(_RecordOperator):
             inputs.view("what", types.Notice(label=plain(what)))
         return self._form(inputs)
 
-    def execute(self, ctx: Any) -> dict[str, Any]:
-        """Restore, forget the run and show the dataset as it is now."""
+    def _do(self, ctx: Any) -> dict[str, Any]:
         run = api.undo_split(ctx.dataset)
-        ctx.ops.reload_dataset()
+        reload_app(ctx, run.field)
         _refresh_panels(ctx)
         return {"message": f"The split {run.key} was undone: {len(run.samples):,} samples are as they were."}
 
@@ -244,15 +275,25 @@ class SaveManifest(_RecordOperator):
             for key in reversed(keys):
                 choices.add_choice(key, label=run_label(ctx.dataset, key))
             inputs.enum("run_key", choices.values(), default=keys[-1], label="Split", view=choices)
-            default = str(Path.home() / "split.json")
-            inputs.str("path", default=default, label="File", description="On the machine that runs FiftyOne")
+            _ask_way(inputs, "download", "Download it", "Save it to")
+            if _on_server(ctx):
+                note = "On the machine that runs FiftyOne; a file that is no manifest is not replaced"
+                inputs.str("path", default=str(Path.home() / "split.json"), label="File", description=note)
         return self._form(inputs)
 
-    def execute(self, ctx: Any) -> dict[str, Any]:
-        """Write the file."""
-        path = _path(ctx)
-        split = api.save_manifest(ctx.dataset, path, run_key=ctx.params.get("run_key"))
-        return {"message": f"{len(split.sample_ids):,} entries were written to {path}."}
+    def _do(self, ctx: Any) -> dict[str, Any]:
+        key = ctx.params.get("run_key")
+        if _on_server(ctx):
+            path = _path(ctx)
+            split = api.save_manifest(ctx.dataset, path, run_key=key)
+            return {"message": f"{len(split.sample_ids):,} entries were written to {path}."}
+        name = f"{ctx.dataset.slug}-split.json"
+        with TemporaryDirectory() as folder:
+            path = Path(folder) / name
+            split = api.save_manifest(ctx.dataset, path, run_key=key)
+            content = base64.b64encode(path.read_bytes()).decode("ascii")
+        ctx.ops.browser_download(f"data:application/json;base64,{content}", filename=name)
+        return {"message": f"{len(split.sample_ids):,} entries were downloaded as {name}."}
 
 
 class ApplyManifest(_RecordOperator):
@@ -277,7 +318,14 @@ class ApplyManifest(_RecordOperator):
         """Ask for the file and where to write."""
         inputs = types.Object()
         inputs.view_target(ctx, action_description="Tag")
-        inputs.str("path", required=True, label="File", description="A split.json on the machine that runs FiftyOne")
+        _ask_way(inputs, "upload", "Upload it", "Read it from")
+        if _on_server(ctx):
+            note = "A split.json on the machine that runs FiftyOne"
+            inputs.str("path", required=True, label="File", description=note)
+        else:
+            # The form is resolved at every change; only the run needs the content.
+            view = types.FileView(types=".json", lite=True)
+            inputs.define_property("manifest", types.UploadedFile(), required=True, label="A split.json", view=view)
         inputs.str(
             "field",
             label="Field",
@@ -289,24 +337,99 @@ class ApplyManifest(_RecordOperator):
             add_overwrite(inputs)
         return self._form(inputs)
 
-    def execute(self, ctx: Any) -> dict[str, Any]:
-        """Tag the samples and record the split."""
+    def _do(self, ctx: Any) -> dict[str, Any]:
         field, overwrite = ctx.params.get("field") or None, bool(ctx.params.get("overwrite"))
-        split = api.apply_split(ctx.target_view(), _path(ctx), field=field, overwrite=overwrite)
-        ctx.ops.reload_dataset()
+        with TemporaryDirectory() as folder:
+            path = _path(ctx) if _on_server(ctx) else _uploaded(ctx, Path(folder))
+            split = api.apply_split(ctx.target_view(), path, field=field, overwrite=overwrite)
+        reload_app(ctx, field)
         _refresh_panels(ctx)
         sizes = ", ".join(f"{name} {size:,}" for name, size in zip(split.names, split.sizes, strict=True))
         return {"message": f"Replayed: {sizes}."}
 
 
-OPERATORS: Sequence[type[Any]] = (EvoSplit, CancelSplit, UndoSplit, SaveManifest, ApplyManifest)
+class AuditSplit(_RecordOperator):
+    """Judge the split that tags or a field hold, whoever made it."""
+
+    @property
+    def config(self) -> Any:
+        """Listed in the operator browser."""
+        return foo.OperatorConfig(
+            name="audit_split",
+            label="EvoSplit: audit",
+            description="How even a split is, what leaks, what EvoSplit would give instead",
+            dynamic=True,
+            icon="fact_check",
+        )
+
+    def resolve_input(self, ctx: Any) -> Any:
+        """Ask where the subsets are, and what belongs together."""
+        inputs = types.Object()
+        where = types.DropdownView()
+        where.add_choice(_TAGS, label="Sample tags")
+        strings = ctx.dataset.get_field_schema(ftype=fo.StringField)
+        for name in strings:
+            if name != "filepath":
+                where.add_choice(name, label=f"The field {name}")
+        inputs.enum("where", where.values(), default=_TAGS, label="The subsets are in", view=where)
+        if (ctx.params.get("where") or _TAGS) == _TAGS:
+            tags = types.DropdownView(multiple=True, allow_duplicates=False)
+            for name in ctx.dataset.distinct("tags"):
+                tags.add_choice(name, label=name)
+            note = "By default those of the latest split, else the usual ones: train, val, test"
+            inputs.list("tags", types.String(), default=[], required=False, label="Tags", description=note, view=tags)
+        groups = types.DropdownView(multiple=True, allow_duplicates=False)
+        for name in fields.group_fields(ctx.dataset):
+            groups.add_choice(name, label=name)
+        inputs.list(
+            "group_by",
+            types.String(),
+            default=[],
+            required=False,
+            label="Samples that belong together have the same",
+            description="For example a clip or a patient; equal files are always looked for",
+            view=groups,
+        )
+        return self._form(inputs)
+
+    def _do(self, ctx: Any) -> dict[str, Any]:
+        where = ctx.params.get("where") or _TAGS
+        tags = several(ctx.params.get("tags"))
+        audit = api.audit(
+            ctx.dataset,
+            tags or None,
+            field=None if where == _TAGS else where,
+            group_by=several(ctx.params.get("group_by")) or None,
+            effort="fast",
+        )
+        return audit_result(audit)
+
+    def resolve_output(self, ctx: Any) -> Any:
+        """Show verdict, leaks and the tables beside EvoSplit's split."""
+        results = ctx.results or {}
+        return audit_output(results) if "verdict" in results else super().resolve_output(ctx)
+
+
+OPERATORS: Sequence[type[Any]] = (EvoSplit, CancelSplit, UndoSplit, SaveManifest, ApplyManifest, AuditSplit)
 
 
 def run_label(dataset: Any, key: str) -> str:
-    """Name a recorded split for a reader."""
+    """Name a recorded split for a reader: its number, sizes, how it was made, and when."""
     info = dataset.get_run_info(key)
-    sizes = ", ".join(f"{name} {size:,}" for name, size in info.config.sizes.items())
-    return f"{key.removeprefix('evosplit_')}: {sizes} ({info.timestamp:%Y-%m-%d %H:%M})"
+    settings = info.config.settings
+    said = [", ".join(f"{name} {size:,}" for name, size in info.config.sizes.items())]
+    said += [f"{name} {settings[name]}" for name in ("seed", "effort") if settings.get(name) is not None]
+    groups = several(settings.get("group_by"))
+    if groups:
+        said.append(f"groups by {', '.join(groups)}")
+    if info.config.field:
+        said.append(f"field {info.config.field}")
+    return f"{key.removeprefix('evosplit_')}: {' · '.join(said)} ({info.timestamp:%Y-%m-%d %H:%M} UTC)"
+
+
+def reload_app(ctx: Any, field: str | None) -> Any:
+    """Have the App show what was written; only tags can be read anew without losing the user's view and filters."""
+    return ctx.ops.reload_samples() if field is None else ctx.ops.reload_dataset()
 
 
 def _write(samples: Any, split: Split, request: SplitRequest) -> dict[str, Any]:
@@ -348,6 +471,34 @@ def _refuse(inputs: Any, sentence: str) -> None:
     prop = inputs.view("refused", types.Error(label=plain(sentence)))
     prop.invalid = True
     prop.error_message = sentence
+
+
+def _in_app(ctx: Any) -> bool:
+    return ctx.request_params.get("spaces") is not None  # the layout of the App, which only the App sends
+
+
+def _ask_way(inputs: Any, browser: str, here: str, there: str) -> None:
+    """Ask whether a file is on the machine of the browser, the first choice, or on that of FiftyOne."""
+    way = types.RadioGroup(orientation="horizontal")
+    way.add_choice(browser, label=here)
+    way.add_choice("server", label=f"{there} the machine that runs FiftyOne")
+    inputs.enum("way", way.values(), default=browser, label="The file", view=way)
+
+
+def _on_server(ctx: Any) -> bool:
+    way = ctx.params.get("way")
+    return bool(way == "server" or (way is None and ctx.params.get("path") is not None))
+
+
+def _uploaded(ctx: Any, folder: Path) -> Path:
+    """Put the uploaded file into a folder."""
+    given = ctx.params.get("manifest") or {}
+    content = given.get("content")
+    if not content:
+        raise EvoSplitError("no file is given; choose the split.json that was saved")
+    path = folder / Path(str(given.get("name") or "split.json")).name
+    path.write_bytes(base64.b64decode(str(content).rpartition(",")[2]))  # some browsers send a data URL
+    return path
 
 
 def _path(ctx: Any) -> Path:

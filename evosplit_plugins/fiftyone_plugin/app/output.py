@@ -13,12 +13,20 @@ from typing import Any
 import fiftyone.operators.types as types
 
 from evosplit import Split, SplitReport
+from evosplit.report.sentences import highlights_of
 from evosplit.report.tables import Table, overview
+from evosplit_plugins.audit import Audit
+from evosplit_plugins.fiftyone_plugin.app.figures import label_figure
 
 __all__ = [
+    "LABELS",
+    "LABELS_IN_WORDS",
     "PANEL",
     "add_notes",
     "add_table",
+    "at_a_glance",
+    "audit_output",
+    "audit_result",
     "in_words",
     "lines",
     "message_output",
@@ -31,11 +39,17 @@ __all__ = [
 ]
 
 PANEL = "evosplit_panel"
+LABELS = "Label distribution"
+LABELS_IN_WORDS = (
+    "The rarest labels on top, beside each the samples that have it: how much more or less than its share a subset "
+    "holds; grey bars show random splits, a cross a label that a subset lacks."
+)
 _LABELS = 8
 _WIDTH = 72  # characters of a table in a narrow panel
 # The App gives every table at least 650 pixels, wide cells and large headings; a narrow panel would cut that off.
-# Names, in the first column, may break anywhere, but not into single letters.
+# Names, in the first column, may break anywhere, but not into single letters. The wheel scrolls what a table is in.
 _TABLE = {
+    "tableContainer": {"sx": {"overscrollBehaviorY": "auto !important"}},
     "table": {"sx": {"minWidth": 0}},
     "tableHeadCell": {"sx": {"px": 0.5, "fontSize": "0.8rem", "color": "text.secondary"}},
     "tableBodyCell": {
@@ -66,9 +80,8 @@ def lines(sentences: Iterable[str]) -> str:
     return "  \n".join(map(plain, sentences))
 
 
-def shown_tables(report: SplitReport, applied: SplitReport | None = None) -> list[Table]:
-    """Return the tables of a report, as wide as a panel; `applied` is the split in use, to compare with."""
-    beside = None if applied is None else ("in use", applied)
+def shown_tables(report: SplitReport, beside: tuple[str, SplitReport] | None = None) -> list[Table]:
+    """Return the tables of a report, as wide as a panel; `beside` is another split to compare with, and its name."""
     return [table.fitting(_WIDTH) for table in overview(report, labels=_LABELS, beside=beside)]
 
 
@@ -90,6 +103,12 @@ def table_rows(table: Table) -> list[dict[str, str]]:
     ]
 
 
+def at_a_glance(report: SplitReport) -> str:
+    """Return the highlights of a report, a line for each, in the App's Markdown."""
+    found = highlights_of(report)
+    return "  \n".join(f"{plain(each.title)}: **{plain(each.value)}** · {plain(each.meaning)}" for each in found)
+
+
 def in_words(report: SplitReport) -> tuple[str, ...]:
     """Return the summary without the notes, which are shown apart."""
     return report.summary[: len(report.summary) - len(report.notes)]
@@ -99,16 +118,36 @@ def split_result(split: Split, *, key: str, label_fields: Sequence[str], field: 
     """Return the result of a run: numbers for callers and records, rows for the output."""
     report = split.report()
     whole = report.to_dict()
-    tables = {f"table{at}": table for at, table in enumerate(shown_tables(report))}
     return {
         "run_key": key,
         "label_fields": list(label_fields),
         "field": field,
         **{name: whole[name] for name in ("sizes", "measures", "random", "bound", "constraints")},
+        "glance": at_a_glance(report),
+        "figure": label_figure(report),
         "summary": list(in_words(report)),
         "notes": list(report.notes),
-        "tables": {name: {"title": table.title, "columns": table_columns(table)} for name, table in tables.items()},
-        **{name: table_rows(table) for name, table in tables.items()},
+        **_packed(shown_tables(report)),
+    }
+
+
+def audit_result(audit: Audit) -> dict[str, Any]:
+    """Return what an audit found, with rows for the output; EvoSplit's split stands beside the one found."""
+    instead = audit.instead_report
+    return {
+        "verdict": audit.verdict,
+        "leaks": [str(leak) for leak in audit.leaks],
+        "comparison": list(audit.comparison()),
+        "notes": list(audit.split.notes),
+        **_packed(shown_tables(audit.report, None if instead is None else ("EvoSplit", instead))),
+    }
+
+
+def _packed(tables: Sequence[Table]) -> dict[str, Any]:
+    named = {f"table{at}": table for at, table in enumerate(tables)}
+    return {
+        "tables": {name: {"title": table.title, "columns": table_columns(table)} for name, table in named.items()},
+        **{name: table_rows(table) for name, table in named.items()},
     }
 
 
@@ -116,10 +155,14 @@ def split_output(result: Mapping[str, Any]) -> Any:
     """Build the schema that shows a result."""
     outputs = types.Object()
     where = f"the field {result['field']}" if result.get("field") else "sample tags"
-    outputs.view("done", types.Notice(label=lines([f"Written as {where}.", *(result.get("summary") or ())])))
+    done = f"Written as {where}."
+    if result.get("ended"):
+        done = f"Ended at {result['ended']}, written as {where}; see the EvoSplit panel of {result['dataset']}."
+    outputs.view("done", types.Notice(label="  \n".join(filter(None, (plain(done), result.get("glance"))))))
     add_notes(outputs, result.get("notes") or ())
-    for name, table in (result.get("tables") or {}).items():
-        add_table(outputs, name, table["title"], table["columns"])
+    if result.get("figure"):
+        outputs.view("labels_header", types.HeaderView(label=LABELS, description=LABELS_IN_WORDS))
+        outputs.plot("labels", **result["figure"])
     outputs.btn(
         "open_panel",
         label="Open the EvoSplit panel",
@@ -128,7 +171,27 @@ def split_output(result: Mapping[str, Any]) -> Any:
         on_click="open_panel",
         params={"name": PANEL, "isActive": True, "layout": "horizontal"},
     )
+    _add_tables(outputs, result)
+    outputs.view("summary_header", types.HeaderView(label="In words", description=lines(result.get("summary") or ())))
     return types.Property(outputs, view=types.View(label="EvoSplit"))
+
+
+def audit_output(result: Mapping[str, Any]) -> Any:
+    """Build the schema that shows an audit."""
+    outputs = types.Object()
+    outputs.view("verdict", types.Notice(label=lines([result["verdict"], *result["comparison"]])))
+    if result["leaks"]:
+        outputs.view("leaks", types.Warning(label=lines(f"Leak: {leak}" for leak in result["leaks"])))
+    else:
+        outputs.view("leaks", types.Notice(label="No leaks were found."))
+    add_notes(outputs, result["notes"])
+    _add_tables(outputs, result)
+    return types.Property(outputs, view=types.View(label="EvoSplit: audit"))
+
+
+def _add_tables(outputs: Any, result: Mapping[str, Any]) -> None:
+    for name, table in (result.get("tables") or {}).items():
+        add_table(outputs, name, table["title"], table["columns"])
 
 
 def message_output(title: str, message: str, *, error: bool = False) -> Any:

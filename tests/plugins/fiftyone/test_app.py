@@ -204,7 +204,8 @@ def test_split(open_app, new_pictures):
         form = app.open_form()
         app.see(form.get_by_text("40 samples with 3 labels"))
         output = app.execute()
-        app.see(output.get_by_text("exactly the sizes asked for"))
+        app.see(output.get_by_text("Label distribution"))
+        app.see(output.locator(".js-plotly-plot .point"))
         for text in ("What each subset holds", "random", "bound", "train"):
             app.see(output.get_by_text(text, exact=True))
         app.see(output.get_by_text(re.compile(r"^32\s+80\.0\s%$")))
@@ -232,20 +233,6 @@ def test_invalid_ratios(open_app, new_pictures):
         app.see(form.get_by_text("will be split: train 32, val 4, test 4"))
         expect(app.button("Execute")).to_be_enabled(timeout=PATIENCE)
     assert subset_tags(dataset) == {}
-
-
-def test_error_during_the_run(open_app, new_pictures):
-    """What only the run can find out is shown as a sentence, and nothing is changed."""
-    dataset = new_pictures()
-    dataset.limit(1).tag_samples(["train", "val"])
-    with open_app(dataset) as app:
-        form = app.open_form()
-        form.get_by_text("Keep what is already in a subset").click()
-        app.page.wait_for_timeout(1500)
-        output = app.execute()
-        app.see(output.get_by_text(re.compile("puts 1 sample into two subsets")))
-        app.see(app.page.get_by_role("alert").get_by_text(re.compile("lock each into one")))
-    assert subset_tags(dataset) == {"train": 1, "val": 1}
 
 
 @pytest.fixture
@@ -287,6 +274,7 @@ def test_groups_and_strata(open_app, scene_pictures):
         app.button("Open the EvoSplit panel", output).click()
         app.button("Done").click()
         panel = app.page.locator(PANEL)
+        app.see(app.button("Show all numbers", panel)).click()
         app.see(panel.get_by_text(re.compile("Groups: 12, all of them whole")))
         app.see(panel.get_by_text("Categories of the strata furthest from their share"))
         assert app.alerts == []
@@ -309,6 +297,7 @@ def test_torn_group(open_app, scene_pictures):
         app.page.wait_for_timeout(1500)
         output = app.execute()
         app.see(output.get_by_text(re.compile("locked into more than one subset.*scene 0")))
+        app.see(app.page.get_by_role("alert").get_by_text(re.compile("locked into more than one subset")))
     assert subset_tags(scene_pictures) == {"train": 1, "test": 1}
 
 
@@ -330,6 +319,8 @@ def test_cancel(open_app, new_pictures):
 
 def test_panel_apply_and_undo(open_app, new_pictures):
     """A point of the front is clicked and applied, which re-tags the samples; undo brings the tags back."""
+    from playwright.sync_api import expect
+
     dataset = new_pictures()
     split = split_with_front(dataset)
     before = dataset.values("tags")
@@ -337,6 +328,8 @@ def test_panel_apply_and_undo(open_app, new_pictures):
     with open_app(dataset) as app:
         panel = app.open_panel()
         app.click_point(panel, plot=1, index=2)
+        expect(app.button("Apply this split", panel)).to_be_enabled(timeout=PATIENCE)
+        app.button("Show all numbers", panel).click()
         app.see(panel.get_by_text("in use", exact=True))
         app.button("Apply this split", panel).click()
         app.see(app.page.get_by_role("alert").get_by_text("Applied: train 20, test 20"))
@@ -344,7 +337,8 @@ def test_panel_apply_and_undo(open_app, new_pictures):
         dataset.reload()
         for name in wanted.names:
             assert set(dataset.match_tags(name).values("id")) == set(wanted.ids(name))
-        form = app.run_operator("EvoSplit: undo")
+        app.button("Undo", panel).click()
+        form = app.see(app.page.locator(PROMPT))
         app.see(form.get_by_text("Takes back the split"))
         app.execute()
         app.see(app.page.get_by_text("40 samples are as they were"))
@@ -364,6 +358,7 @@ def test_panel_bar_filters(open_app, new_pictures):
     with open_app(dataset) as app:
         panel = app.open_panel()
         app.see(panel.locator(".ytick").get_by_text(re.compile(re.escape("<script>alert(1)</script>"))))
+        app.button("Show all numbers", panel).click()
         app.see(panel.locator("td").get_by_text("<script>alert(1)</script>"))
         app.click_point(panel, plot=0, index=0)
         app.see(app.page.get_by_text(re.compile(rf"^\s*{rarest.samples[0]}\s+samples?$")))
@@ -381,7 +376,7 @@ def test_panel_offers_to_split(open_app, new_pictures):
         app.button("Split it with EvoSplit", panel).click()
         app.see(app.page.locator(PROMPT).get_by_text("will be split"))
         output = app.execute()
-        app.see(output.get_by_text("exactly the sizes asked for"))
+        app.see(output.get_by_text("Label distribution"))
         app.button("Done").click()
         app.see(panel.get_by_text("Label distribution"))
 
@@ -395,6 +390,81 @@ def test_result_opens_the_panel(open_app, new_pictures):
         app.button("Open the EvoSplit panel", output).click()
         app.button("Done").click()
         app.see(app.page.locator(PANEL).get_by_text("Label distribution"))
+
+
+def test_resize_and_wheel(open_app, new_pictures):
+    """When the window is resized, plots keep their height and cover nothing; the wheel scrolls over tables."""
+    dataset = new_pictures(n_labels=12)
+    split_with_front(dataset)
+    with open_app(dataset, width=1440) as app:
+        panel = app.open_panel()
+        plots = panel.locator(".js-plotly-plot")
+        app.see(plots.nth(1))
+        before = [plots.nth(i).bounding_box()["height"] for i in range(2)]
+        for width in (1280, 1920):
+            app.page.set_viewport_size({"width": width, "height": 900})
+            app.page.wait_for_timeout(1500)
+            boxes = [plots.nth(i).bounding_box() for i in range(2)]
+            assert [box["height"] for box in boxes] == before
+            assert boxes[0]["y"] + before[0] <= boxes[1]["y"]
+            legend, label = (plots.first.locator(part).first.bounding_box() for part in (".legend", ".ytick text"))
+            assert legend["y"] + legend["height"] < label["y"]
+            assert abs(plots.first.locator(".main-svg").first.bounding_box()["width"] - boxes[0]["width"]) <= 1
+        table = panel.locator("table").first
+        table.scroll_into_view_if_needed()
+        where = table.bounding_box()
+        app.page.mouse.move(where["x"] + where["width"] / 2, where["y"] + 10)
+        app.page.mouse.wheel(0, -120)
+        app.page.wait_for_timeout(1000)
+        assert table.bounding_box()["y"] == pytest.approx(where["y"] + 120, abs=2)
+
+
+def test_run_keeps_the_filter(open_app, new_pictures):
+    """The filter in the sidebar is still set after a run."""
+    dataset = new_pictures()
+    split_with_front(dataset, ratios=(0.8, 0.1, 0.1))
+    with open_app(dataset) as app:
+        app.page.locator("[data-cy=sidebar-field-arrow-enabled-tags]").click()
+        app.page.locator("[data-cy=selector-sidebar-search-tags]").click()
+        app.see(app.page.get_by_text("train", exact=True)).first.click()
+        app.see(app.page.get_by_text(re.compile(r"^\s*32\s+samples$")))
+        form = app.open_form()
+        form.get_by_text("Entire dataset").click()
+        app.see(form.get_by_text("40 samples with 3 labels"))
+        output = app.execute()
+        app.see(output.get_by_text("Label distribution"))
+        app.button("Done").click()
+        app.page.wait_for_timeout(1500)
+        app.see(app.page.get_by_text(re.compile(r"^\s*32\s+samples$")))
+
+
+def test_manifest_through_the_browser(open_app, new_pictures, tmp_path):
+    """From the panel a manifest is downloaded; uploaded again, it brings the tags back; a wrong file is refused."""
+    dataset = new_pictures()
+    split_with_front(dataset)
+    before = dataset.values("tags")
+    with open_app(dataset) as app:
+        panel = app.open_panel()
+        app.button("Save manifest", panel).click()
+        app.see(app.page.locator(PROMPT).get_by_text("Download it"))
+        with app.page.expect_download() as download:
+            app.execute()
+        download.value.save_as(tmp_path / "split.json")
+        app.see(app.page.get_by_text("40 entries were downloaded"))
+        app.button("Close").click()
+        for name, says in (("wrong.json", "is no EvoSplit manifest"), ("split.json", "Replayed: train 20, test 20")):
+            if name == "wrong.json":
+                (tmp_path / name).write_text("{}")
+                dataset.untag_samples(["train", "test"])
+            form = app.run_operator("EvoSplit: apply manifest")
+            form.locator("input[type=file]").set_input_files(tmp_path / name)
+            app.see(form.get_by_text(name))
+            app.page.wait_for_timeout(1500)
+            app.execute()
+            app.see(app.page.get_by_text(re.compile(says)))
+            app.button("Close").click()
+    dataset.reload()
+    assert dataset.values("tags") == before
 
 
 @pytest.mark.parametrize("light", [False, True], ids=["dark", "light"])

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 from pathlib import Path
 
 import numpy as np
@@ -151,10 +153,13 @@ def test_install(fiftyone, run, tmp_path):
     assert home == str(tmp_path / "@evosplit" / "evosplit")
 
 
-def test_demo(fiftyone, run, tmp_path, monkeypatch):
-    """The demo draws, loads, splits and links; only the App is left to open."""
+def test_demo(fiftyone, capsys, tmp_path, monkeypatch):
+    """The demo says what it starts, draws, loads, splits and links; only the App is left to open."""
     monkeypatch.setenv("FIFTYONE_PLUGINS_DIR", "")
-    report = run("demo", "-o", tmp_path / "demo", "--images", "30", "--no-app", "--json")
+    assert main(["fiftyone", "demo", "-o", str(tmp_path / "demo"), "--images", "30", "--no-app", "--json"]) == 0
+    said = capsys.readouterr()
+    assert said.err.startswith("Starting FiftyOne and its database")
+    report = json.loads(said.out)
     dataset = fiftyone.load_dataset("evosplit-demo")
     assert tags(dataset) == report["sizes"] == {"train": 24, "val": 3, "test": 3}
     clips = dataset.count_values("clip")
@@ -164,6 +169,22 @@ def test_demo(fiftyone, run, tmp_path, monkeypatch):
     )
     assert (tmp_path / "demo" / "plugins" / "@evosplit" / "evosplit" / "fiftyone.yml").is_file()
     dataset.delete()
+
+
+def test_demo_is_told_to_end(fiftyone, tmp_path, monkeypatch):
+    """SIGTERM leaves the demo as an error would, so that FiftyOne ends what it started; later ones are as before."""
+    before = signal.getsignal(signal.SIGTERM)
+
+    def told(*args, **options):
+        os.kill(os.getpid(), signal.SIGTERM)
+        raise AssertionError("it went on")
+
+    monkeypatch.setenv("FIFTYONE_PLUGINS_DIR", "")
+    monkeypatch.setattr("evosplit_plugins.demo.draw_demo", told)
+    with pytest.raises(SystemExit) as ended:
+        main(["fiftyone", "demo", "-o", str(tmp_path / "demo"), "--quiet"])
+    assert ended.value.code == 128 + signal.SIGTERM
+    assert signal.getsignal(signal.SIGTERM) is before
 
 
 @pytest.mark.parametrize(

@@ -219,6 +219,28 @@ class TestForm:
         choices = form(foo, dataset)["existing"]["view"]["choices"]
         assert "(fold0, fold1)" in choices[0]["description"]
 
+    @pytest.mark.parametrize(
+        ("field", "says"),
+        [(None, "Removes the tags"), ("new", "The field is created; no tag"), ("part", "Overwrites what it wrote")],
+    )
+    def test_what_is_replaced(self, foo, dataset, field, says):
+        """What a split replaces is said for tags, for a new field, and for one that EvoSplit wrote."""
+        evosplit_plugin().evosplit_fiftyone(dataset, (0.5, 0.5), field="part", **PARAMS)
+        params = {} if field is None else {"write": "field", "field": field}
+        assert form(foo, dataset, params)["existing"]["view"]["choices"][0]["description"].startswith(says)
+
+    def test_what_is_kept(self, foo, dataset):
+        """Samples that stay are counted apart; when all do, or one is in two subsets, the form says so at once."""
+        kept = {"existing": "keep", "subsets": "train_test"}
+        dataset.limit(10).tag_samples("train")
+        assert shown(form(foo, dataset, kept), "preview").endswith(
+            "10 stay in their subsets; 30 samples will be placed, so that the whole comes to: train 32, test 8"
+        )
+        dataset.tag_samples("train")
+        assert "nothing is left to place" in shown(form(foo, dataset, kept), "request_error")
+        dataset.limit(1).tag_samples("test")
+        assert "in 'train' and in 'test' already" in shown(form(foo, dataset, kept), "request_error")
+
     def test_counted_once_per_prompt(self, foo, dataset, monkeypatch):
         """While the user types, the database is not asked again and again."""
         from evosplit_plugins.fiftyone_plugin import reading
@@ -290,6 +312,8 @@ class TestConstraintsInTheForm:
             ({"duplicates": {"near_duplicates": "gone"}}, "neither a similarity run nor a field"),
             ({"more": True, "min_per_label": 0}, "0 samples of each label make no minimum"),
             ({"more": True, "label_weights": "cat"}, "'cat' needs a name and a weight, such as rare: 5"),
+            ({"more": True, "label_weights": "cta: 2"}, "names the label 'cta', which does not occur.*'cat'"),
+            ({"more": True, "label_weights": "cat: -2"}, "the weight of the label 'cat' is -2; give a positive"),
             ({"more": True, "label_weights": "cat: x"}, "the weight of 'cat' is 'x'; give a number such as 5"),
         ],
     )
@@ -358,7 +382,7 @@ class TestExecute:
         ctx = context(dataset, PARAMS, spaces={})
         messages = list(operator(foo, "evosplit").execute(ctx))
         names = [message.body.operator_uri for message in messages]
-        assert names[-2:] == ["reload_dataset", "show_output"]
+        assert names[-2:] == ["reload_samples", "show_output"]
         results = messages[-1].body.params["results"]
         assert results["sizes"] == {"train": 32, "val": 4, "test": 4}
         first = messages[0].body.params
@@ -425,6 +449,8 @@ class TestExecute:
         assert dataset.count_sample_tags() == {"mine": 40, "train": 20, "test": 20}
         schema = done.metadata["outputs_schema"]["type"]["properties"]
         assert {"open_panel", *done.result.result["tables"]} <= set(schema)
+        said = f"Ended at {done.result.result['ended']}, written as sample tags; see the EvoSplit panel of "
+        assert shown(schema, "done").startswith(said)
 
     def check_all(self, dataset, result):
         """Check what a run with all constraints did to the dataset, and what it says."""
@@ -473,7 +499,7 @@ class TestExecute:
         output = messages[-1].body.params
         properties = output["outputs"]["type"]["properties"]
         assert properties["notes"]["view"]["name"] == "Warning"
-        assert "Groups: 12, all of them whole" in shown(properties, "done")
+        assert "Groups: 12, all of them whole" in properties["summary_header"]["view"]["description"]
         assert [c["label"] for c in properties["table0"]["view"]["columns"]][-2:] == ["groups", "locked"]
         self.check_all(scene_dataset, output["results"])
 
@@ -569,6 +595,58 @@ class TestExecute:
             operator(foo, "save_manifest")(dataset, str(tmp_path / "mine.txt"))
         assert (tmp_path / "mine.txt").read_text() == "mine"
 
+    @pytest.mark.parametrize(
+        ("name", "params", "match"),
+        [
+            ("undo_split", {}, "No split by EvoSplit is recorded"),
+            ("save_manifest", {}, "No split by EvoSplit is recorded"),
+            ("apply_manifest", {"path": "/no/split.json"}, "Cannot read the manifest"),
+            ("apply_manifest", {}, "No file is given"),
+            ("audit_split", {}, "Nothing says which tags"),
+        ],
+    )
+    def test_failures_are_shown(self, foo, dataset, name, params, match):
+        """What cannot be done is a sentence in the App; a run without results has an output, too."""
+        ctx = context(dataset, params, spaces={})
+        ctx.request_params["results"] = operator(foo, name).execute(ctx)
+        message = operator(foo, name).resolve_output(ctx).to_json()["type"]["properties"]["message"]["view"]
+        assert message["name"] == "Error"
+        assert message["label"].startswith(match)
+        ctx.request_params["results"] = None
+        assert operator(foo, name).resolve_output(ctx) is not None
+
+    def test_manifest_through_the_browser(self, foo, dataset):
+        """A manifest is handed to the browser for download; the uploaded file brings the tags back."""
+        import base64
+
+        foo.execute_operator(f"{PLUGIN}/evosplit", {"dataset": dataset, "params": PARAMS})
+        before = dataset.values("tags")
+        ctx = context(dataset, {"way": "download"}, spaces={})
+        assert "40 entries were downloaded" in operator(foo, "save_manifest").execute(ctx)["message"]
+        sent = ctx.executor._requests[0]
+        assert sent.operator_uri == "browser_download"
+        assert sent.params["filename"] == f"{dataset.slug}-split.json"
+        content = sent.params["url"].removeprefix("data:application/json;base64,")
+        assert len(json.loads(base64.b64decode(content))["ids"]) == 40
+        operator(foo, "undo_split")(dataset)
+        asked = {"way": "upload", "manifest": {"name": "../split.json", "content": content}}
+        result = operator(foo, "apply_manifest").execute(context(dataset, asked, spaces={}))
+        assert result == {"message": "Replayed: train 32, val 4, test 4."}
+        assert dataset.values("tags") == before
+
+    def test_audit(self, foo, dataset):
+        """A split by tags is judged, its leaks are named, EvoSplit's split stands beside it."""
+        dataset[:20].tag_samples("train")
+        dataset[20:].tag_samples("test")
+        dataset[:1].tag_samples("test")
+        assert {"where", "tags", "group_by"} <= set(form(foo, dataset, name="audit_split"))
+        ctx = context(dataset, {"tags": ["train", "test"]}, spaces={})
+        ctx.request_params["results"] = result = operator(foo, "audit_split").execute(ctx)
+        properties = operator(foo, "audit_split").resolve_output(ctx).to_json()["type"]["properties"]
+        assert shown(properties, "leaks").startswith("Leak: ")
+        assert "EvoSplit" in result["tables"]["table1"]["columns"].values()
+        json.dumps(result)
+
     def test_a_field_of_others(self, foo, dataset, tmp_path):
         """The forms refuse a field that EvoSplit did not write until its switch is on."""
         dataset.set_values("camera", ["left"] * 40)
@@ -644,8 +722,13 @@ class TestPanel:
     def test_shows_the_latest(self, foo, dataset):
         """Sizes, measures, labels, their picture and the front of the latest split are shown."""
         split = evosplit_plugin().evosplit_fiftyone(dataset, (0.5, 0.5), **PARAMS)
-        operations = panel_call(foo, dataset, "on_load")
+        first = panel_schema(panel_call(foo, dataset, "on_load"))
+        assert list(first)[-1] == "details"
+        assert list(first).index("labels") < list(first).index("sizes")
+        assert "Labels: **" in shown(first, "summary")
+        operations = panel_call(foo, dataset, "render", state={"details": True})
         schema, tables = panel_schema(operations), panel_tables(operations)
+        assert list(schema)[-1] == "measures"
         assert [row["samples"] for row in tables[SIZES]] == ["20  50.0\xa0%"] * 2
         instances = [int(row["instances"].split()[0]) for row in tables[SIZES]]
         assert instances == [row.instances.count for row in split.report().subsets]
@@ -662,7 +745,7 @@ class TestPanel:
             evosplit_plugin().evosplit_fiftyone(
                 scene_dataset, (0.5, 0.5), locked=["test"], stratify_by=["weather"], **PARAMS
             )
-        operations = panel_call(foo, scene_dataset, "on_load")
+        operations = panel_call(foo, scene_dataset, "render", state={"details": True})
         tables = panel_tables(operations)
         assert "6 more than the 24 asked for" in shown(panel_schema(operations), "notes")
         assert [row["locked"] for row in tables[SIZES]] == ["0", "30"]
@@ -677,7 +760,7 @@ class TestPanel:
         clicked = panel_call(foo, dataset, "on_point", idx=other)
         assert clicked["patch_panel_state"][0]["state"] == {"point": other}
         operations = panel_call(foo, dataset, "on_apply", state={"point": other})
-        assert "reload_dataset" in operations
+        assert "reload_samples" in operations
         wanted = split.pick(other)
         for name in wanted.names:
             assert set(dataset.match_tags(name).values("id")) == set(wanted.ids(name))
@@ -687,7 +770,7 @@ class TestPanel:
     def test_point_is_compared(self, foo, dataset):
         """The measures of a selected point stand beside those of the split in use."""
         split_with_front(dataset)
-        operations = panel_call(foo, dataset, "render", state={"point": 2})
+        operations = panel_call(foo, dataset, "render", state={"point": 2, "details": True})
         assert {"this split", "in use"} <= set(panel_tables(operations)[MEASURES][0])
         assert panel_schema(operations)["apply"]["view"]["disabled"] is False
         assert panel_schema(panel_call(foo, dataset, "render"))["apply"]["view"]["disabled"] is True
@@ -762,14 +845,47 @@ class TestPanel:
         carriers = first.sample_ids[column > 0]
         assert set(view.values("id")) == set(first.ids("train")) & set(carriers)
 
-    def test_apply_after_deletion(self, foo, dataset):
-        """When samples are gone, applying says so and changes nothing."""
-        split_with_front(dataset)
-        dataset.delete_samples([dataset.first().id])
-        tags = dataset.values("tags")
-        operations = panel_call(foo, dataset, "on_apply", state={"point": 2})
-        assert "no longer in dataset" in operations["notify"][0]["message"]
-        assert dataset.values("tags") == tags
+    def test_older_split_again(self, foo, dataset):
+        """An older split, whose star is not in use, can be applied again: samples that are left go where they were."""
+        first = split_with_front(dataset)
+        evosplit_plugin().evosplit_fiftyone(dataset, folds=4, **PARAMS)
+        state = {"run": "evosplit_1"}
+        schema = panel_schema(panel_call(foo, dataset, "render", state=state))
+        assert schema["apply"]["view"]["disabled"] is False
+        assert "applied then" in schema["front_header"]["view"]["description"]
+        gone = first.sample_ids[0]
+        dataset.delete_samples([gone])
+        operations = panel_call(foo, dataset, "on_apply", state=state)
+        assert operations["notify"][0]["message"].endswith("; 1 sample deleted since")
+        for name in first.names:
+            assert set(dataset.match_tags(name).values("id")) == set(first.ids(name)) - {gone}
+        assert not dataset.match_tags("fold0")
+        assert "labels" in panel_schema(panel_call(foo, dataset, "on_load"))
+        dataset.delete_samples(dataset.values("id"))
+        operations = panel_call(foo, dataset, "on_apply", state=state)
+        assert "none of the split's samples is left" in operations["notify"][0]["message"]
+
+    def test_runs_are_told_apart(self, foo, scene_dataset):
+        """The list of runs says sizes, seed, effort, groups and when."""
+        evosplit_plugin().evosplit_fiftyone(scene_dataset, (0.5, 0.5), group_by="scene", seed=7, **PARAMS)
+        choice = panel_schema(panel_call(foo, scene_dataset, "on_load"))["run"]["view"]["choices"][0]["label"]
+        assert re.fullmatch(
+            r"1: train 24, test 24 · seed 7 · effort fast · groups by scene \(\d{4}-\d\d-\d\d \d\d:\d\d UTC\)", choice
+        )
+
+    @pytest.mark.parametrize(
+        ("method", "opens"),
+        [
+            ("on_start", "evosplit"),
+            ("on_undo", "undo_split"),
+            ("on_audit", "audit_split"),
+            ("on_save", "save_manifest"),
+        ],
+    )
+    def test_actions(self, foo, dataset, method, opens):
+        """What the buttons of the panel open."""
+        asked = panel_call(foo, dataset, method)["prompt_user_for_operation"][0]
+        assert asked["operator_uri"] == f"{PLUGIN}/{opens}"
 
     def test_replayed_without_labels(self, foo, fiftyone, new_dataset, tmp_path):
         """A split that was replayed on samples without labels shows its sizes."""
