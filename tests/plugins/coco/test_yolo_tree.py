@@ -16,7 +16,8 @@ from yolo_files import png
 
 from evosplit import EvoSplitError
 from evosplit_plugins.coco import evosplit_coco
-from evosplit_plugins.coco.yolo_labels import box_line, polygon_line
+from evosplit_plugins.coco.yolo_labels import polygon_line
+from evosplit_plugins.ultralytics import box_line
 from evosplit_plugins.yolo import audit, read_counts
 
 RATIOS = {"train": 0.6, "val": 0.2, "test": 0.2}
