@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import pytest
 
-
 REQUIRE = "EVOSPLIT_REQUIRE_ULTRALYTICS"  # "1" where a test that is skipped is a failure
 
 
