@@ -11,6 +11,8 @@ BENCH_DATA ?=
 # A part of the benchmarks: make bench BENCH="hf coco"
 BENCH ?= $(filter-out common,$(basename $(notdir $(sort $(wildcard benchmarks/[a-z]*.py)))))
 
+# What Ultralytics runs on in the tests; name a build without CUDA where pip would not choose it by itself
+TORCH ?= torch==2.13.0
 # Versions of Python for make test-python
 PYTHONS ?= 3.10 3.11 3.12 3.13
 # What make test-lowest runs: everything but FiftyOne and what needs a browser
@@ -146,7 +148,14 @@ $(LOWEST)/.for-lowest: pyproject.toml
 	VIRTUAL_ENV=$(LOWEST) $(LOWEST)/bin/uv pip install --quiet --editable .
 	@touch $@
 
-$(VENV)/.for-test: pyproject.toml $(VENV)/.for-fiftyone
+# Ultralytics judges what is written for it. It needs torch, about 850 MB in its build for CPUs, and to know the version
+# of torchvision; all else that it asks for is for work that the tests do not do.
+$(VENV)/.for-ultralytics: pyproject.toml $(VENV)/.for-fiftyone
+	$(PIP) install $(TORCH)
+	$(PIP) install --no-deps ultralytics==8.4.190 torchvision==0.28.0
+	@touch $@
+
+$(VENV)/.for-test: pyproject.toml $(VENV)/.for-fiftyone $(VENV)/.for-ultralytics
 	$(PIP) install --group test
 	@touch $@
 

@@ -9,7 +9,7 @@ from typing import Any
 from evosplit import EvoSplitError
 from evosplit.wording import listed
 
-__all__ = ["VAL", "label_path", "subset_keys", "subset_values", "yaml_value"]
+__all__ = ["VAL", "box_line", "label_line", "label_path", "subset_keys", "subset_values", "yaml_value"]
 
 VAL = ("val", "valid", "validation")  # names of what Ultralytics calls val
 _PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./-]*")
@@ -27,6 +27,43 @@ def label_path(image: str) -> str:
     head, found, tail = image.rpartition("/images/")
     path = f"{head}/labels/{tail}" if found else image
     return f"{path.rpartition('.')[0]}.txt"
+
+
+def box_line(label: int, box: Any, size: tuple[float, float], *, corners: bool = False) -> str | None:
+    """Write a box, cut at the edges of the image; None if nothing is left of it.
+
+    With `corners` it is written as a polygon.
+
+    Examples
+    --------
+    >>> box_line(2, [10, 20, 30, 40], (100, 200))
+    '2 0.25 0.2 0.3 0.2'
+    >>> box_line(2, [90, 0, 30, 40], (100, 200), corners=True)
+    '2 0.9 0 1 0 1 0.2 0.9 0.2'
+    """
+    if not isinstance(box, list) or len(box) != 4:
+        return None
+    if any(not isinstance(value, (int, float)) or isinstance(value, bool) for value in box):
+        return None
+    x, y, width, height = (value / side for value, side in zip(box, (*size, *size), strict=True))
+    left, right = max(x, 0.0), min(x + width, 1.0)
+    top, bottom = max(y, 0.0), min(y + height, 1.0)
+    if not (right > left and bottom > top):
+        return None
+    if corners:
+        return label_line(label, [left, top, right, top, right, bottom, left, bottom])
+    return label_line(label, [(left + right) / 2, (top + bottom) / 2, right - left, bottom - top])
+
+
+def label_line(label: int, values: Sequence[float]) -> str:
+    """Write a line of a label file.
+
+    Examples
+    --------
+    >>> label_line(3, [0.5, 1 / 3])
+    '3 0.5 0.333333'
+    """
+    return " ".join([str(label), *(f"{value:.6g}" for value in values)])
 
 
 def subset_keys(names: Sequence[str]) -> dict[str, str]:

@@ -92,8 +92,8 @@ def commands(block: Block) -> Iterator[tuple[list[str], int]]:
 def page_script(page: Path, demo: Path) -> str:
     """Turn a page into one script: its Python blocks and `evosplit` lines, in order, in one process.
 
-    Instead of drawing the demo pictures again, `evosplit demo` copies those in the directory `demo`. A command that
-    opens the App is left out.
+    Instead of drawing the demo pictures again, `evosplit demo` copies those in the directory `demo`, unless it asks for
+    another format. A command that opens the App is left out.
     """
     parts = [PREAMBLE]
     for block in blocks(page.read_text(encoding="utf-8")):
@@ -102,7 +102,7 @@ def page_script(page: Path, demo: Path) -> str:
             parts.append(f"exec(compile({block.code!r}, {place!r}, 'exec'), space)")
         elif block.language in SHELLS:
             for words, expected in commands(block):
-                if words[:2] == ["evosplit", "demo"]:
+                if words[:2] == ["evosplit", "demo"] and "--format" not in words:
                     target = words[words.index("-o") + 1]
                     parts.append(f"shutil.copytree({str(demo)!r}, {target!r}, dirs_exist_ok=True)")
                 elif words[0] == "evosplit" and words[1:3] != ["fiftyone", "demo"]:

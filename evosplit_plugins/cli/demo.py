@@ -17,11 +17,13 @@ def register(commands: Commands[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "demo",
         help="draw a small data set of pictures to try EvoSplit on",
-        description="Draw little worlds with cats, boats and rockets: images/ and a COCO instances.json.",
+        description="Draw little worlds with cats, boats and rockets: images/ and a COCO instances.json, or YOLO's "
+        "labels/ and data.yaml.",
     )
     add_output_directory(parser)
     parser.add_argument("--images", type=int, default=300, metavar="N", help="how many (default 300)")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="same seed, same pictures (default 0)")
+    parser.add_argument("--format", choices=["coco", "yolo"], default="coco", help="of the labels (default coco)")
     parser.add_argument("--overwrite", action="store_true", help="replace the files of an earlier run")
     add_output_flags(parser)
     parser.set_defaults(run=_run)
@@ -35,6 +37,7 @@ def _run(args: argparse.Namespace) -> int:
             args.output,
             n_images=args.images,
             seed=args.seed,
+            format=args.format,
             overwrite=args.overwrite,
             on_progress=on_progress,
         )

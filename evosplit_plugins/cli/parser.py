@@ -11,6 +11,7 @@ import traceback
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from difflib import get_close_matches
 from importlib.metadata import version
 from pathlib import Path
@@ -151,7 +152,9 @@ def _sketch(verb: str) -> argparse.ArgumentParser:
     parser = _Parser(prog=f"evosplit {verb}", add_help=False, conflict_handler="resolve")
     _add_detecting(parser, verb)
     for adapter in all_adapters().values():
-        add_options(parser, [*options_of(adapter.reading), *options_of(adapter.writing)], adapter)
+        options = [*options_of(adapter.reading), *options_of(adapter.writing)]
+        # Adapters give one flag other choices; the command of the right one checks them.
+        add_options(parser, [each if each.kind == "switch" else replace(each, choices=()) for each in options], adapter)
     return parser
 
 

@@ -96,7 +96,7 @@ class CocoWriting(WriteOptions):
         kind="text",
         choices=IMAGE_MODES,
     )
-    polygons: bool = option(False, "with --layout yolo: polygons instead of boxes", kind="switch")
+    polygons: bool = option(False, "polygons instead of boxes, in the layout yolo", kind="switch")
     train_files: bool = option(False, "with --folds: also the complement of each fold", kind="switch")
     gzip: bool = option(False, "compress the annotation files (.json.gz)", kind="switch")
 

@@ -10,8 +10,9 @@ from evosplit import EvoSplitError
 from evosplit.wording import counted, listed
 from evosplit_plugins.coco.dataset import CocoData
 from evosplit_plugins.coco.reading import CocoFile
+from evosplit_plugins.ultralytics import box_line, label_line
 
-__all__ = ["YoloLabels", "box_line", "polygon_line", "yolo_labels"]
+__all__ = ["YoloLabels", "polygon_line", "yolo_labels"]
 
 Points = list[tuple[float, float]]
 
@@ -86,30 +87,6 @@ def _sizes(file: CocoFile) -> list[tuple[float, float]]:
     return sizes
 
 
-def box_line(label: int, box: Any, size: tuple[float, float], *, corners: bool = False) -> str | None:
-    """Write a box, cut at the edges of the image; None if nothing is left of it.
-
-    With `corners` it is written as a polygon.
-
-    Examples
-    --------
-    >>> box_line(2, [10, 20, 30, 40], (100, 200))
-    '2 0.25 0.2 0.3 0.2'
-    >>> box_line(2, [90, 0, 30, 40], (100, 200), corners=True)
-    '2 0.9 0 1 0 1 0.2 0.9 0.2'
-    """
-    if not isinstance(box, list) or len(box) != 4 or not all(type(value) in (int, float) for value in box):
-        return None
-    x, y, width, height = (value / side for value, side in zip(box, (*size, *size), strict=True))
-    left, right = max(x, 0.0), min(x + width, 1.0)
-    top, bottom = max(y, 0.0), min(y + height, 1.0)
-    if not (right > left and bottom > top):
-        return None
-    if corners:
-        return _line(label, [left, top, right, top, right, bottom, left, bottom])
-    return _line(label, [(left + right) / 2, (top + bottom) / 2, right - left, bottom - top])
-
-
 def polygon_line(label: int, parts: Sequence[Any], size: tuple[float, float]) -> str | None:
     """Write a polygon; several parts become one that goes from each to the next and back. None without an area.
 
@@ -122,7 +99,7 @@ def polygon_line(label: int, parts: Sequence[Any], size: tuple[float, float]) ->
     whole = _joined([ring for ring in rings if ring])
     if len({x for x, _ in whole}) < 2 or len({y for _, y in whole}) < 2:
         return None
-    return _line(label, [value for point in whole for value in point])
+    return label_line(label, [value for point in whole for value in point])
 
 
 def _points(part: Any, size: tuple[float, float]) -> Points:
@@ -146,7 +123,3 @@ def _joined(rings: Sequence[Points]) -> Points:
         ((a[0] - b[0]) ** 2 + (a[1] - b[1]) ** 2, i, j) for i, a in enumerate(first) for j, b in enumerate(rest)
     )
     return [*first[: leave + 1], *rest[enter:], *rest[: enter + 1], *first[leave:]]
-
-
-def _line(label: int, values: Sequence[float]) -> str:
-    return " ".join([str(label), *(f"{value:.6g}" for value in values)])

@@ -1,5 +1,5 @@
-"""The demo data set: pictures that are drawn on the spot, with their COCO annotation file."""
+"""The demo data set: pictures that are drawn on the spot, with a COCO file or the labels of YOLO."""
 
-from evosplit_plugins.demo.drawing import LABELS, DemoSet, draw_demo
+from evosplit_plugins.demo.drawing import FORMATS, LABELS, DemoSet, draw_demo
 
-__all__ = ["LABELS", "DemoSet", "draw_demo"]
+__all__ = ["FORMATS", "LABELS", "DemoSet", "draw_demo"]

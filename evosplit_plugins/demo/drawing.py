@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -21,14 +21,16 @@ from evosplit_plugins.demo import things
 from evosplit_plugins.demo.things import Part, Point, Rng
 from evosplit_plugins.demo.worlds import HABITS, HEIGHT, SKY, WIDTH, WORLDS, Canvas, Guest
 from evosplit_plugins.staging import Plan
+from evosplit_plugins.ultralytics import box_line, label_path
 
 if TYPE_CHECKING:
     from PIL import Image
 
-__all__ = ["LABELS", "DemoSet", "draw_demo"]
+__all__ = ["FORMATS", "LABELS", "DemoSet", "draw_demo"]
 
 MARGIN = 3  # pixels between a thing and the border
 LABELS = tuple(HABITS)
+FORMATS = ("coco", "yolo")
 
 
 @dataclass(frozen=True)
@@ -181,7 +183,7 @@ class DemoSet:
     images
         The folder of pictures.
     annotations
-        The COCO instances file.
+        The COCO instances file, or the data.yaml of YOLO.
     n_images, n_annotations
         How many records of each it holds.
     """
@@ -218,13 +220,15 @@ def draw_demo(
     *,
     n_images: int = 300,
     seed: int = 0,
+    format: str = "coco",
     overwrite: bool = False,
     on_progress: Callable[[float, str], object] | None = None,
 ) -> DemoSet:
-    """Draw the demo data set: `images/*.jpg` and `instances.json`, a COCO file, in a directory.
+    """Draw the demo data set in a directory: `images/*.jpg`, and `instances.json` or the label files of YOLO.
 
-    Each image record also says to which `clip` and `frame` it belongs (a still is a clip of one frame), which
-    `world` it shows and, for a near-duplicate, the id of the picture it repeats (`near_duplicate_of`).
+    Each image record of the COCO file also says to which `clip` and `frame` it belongs (a still is a clip of one
+    frame), which `world` it shows and, for a near-duplicate, the id of the picture it repeats (`near_duplicate_of`).
+    YOLO has only names, which begin with the clip: `harbour-0004-2.jpg`.
 
     Parameters
     ----------
@@ -234,6 +238,8 @@ def draw_demo(
         How many pictures.
     seed
         The same seed draws the same pictures.
+    format
+        "coco" for `instances.json`, "yolo" for `labels/*.txt` and a `data.yaml` with all pictures in `train`.
     overwrite
         Replace what an earlier run drew there; other files stay.
     on_progress
@@ -247,8 +253,8 @@ def draw_demo(
     Raises
     ------
     EvoSplitError
-        If files are in the way, `output_dir` is a file, `n_images` is not positive,
-        `seed` is negative, or Pillow is missing.
+        If files are in the way, `output_dir` is a file, `n_images` is not positive, `seed` is negative, `format` is
+        unknown, or Pillow is missing.
 
     Examples
     --------
@@ -266,20 +272,27 @@ def draw_demo(
         raise EvoSplitError(f"n_images={n_images} pictures cannot be drawn; ask for at least 1")
     if seed < 0:
         raise EvoSplitError(f"seed={seed} is negative; give 0 or more")
+    if format not in FORMATS:
+        raise EvoSplitError(f"format={format!r} is unknown; choose one of {', '.join(FORMATS)}")
     root = Path(output_dir)
     if root.exists() and not root.is_dir():
         raise EvoSplitError(f"{root} is a file; name a directory to draw into")
-    demo = DemoSet(root, root / "images", root / "instances.json", n_images, 0)
+    described = "instances.json" if format == "coco" else "data.yaml"
+    demo = DemoSet(root, root / "images", root / described, n_images, 0)
     shots = _plan(n_images, seed)
     names = [f"{shot.clip}-{shot.frame}.jpg" for shot in shots]
     pictures = [PurePosixPath("images", name) for name in names]
-    annotations = PurePosixPath(demo.annotations.name)
+    annotations = PurePosixPath(described)
     plan = Plan(root, writer="demo", files=[annotations, *pictures], overwrite=overwrite)
     with plan.stage() as stage:
         folder = stage.path(pictures[0]).parent
         content = _draw(shots, names, folder, on_progress or (lambda done, message: None))
         content["info"]["seed"] = seed
-        stage.path(annotations).write_text(json.dumps(content), encoding="utf-8")
+        if format == "coco":
+            stage.path(annotations).write_text(json.dumps(content), encoding="utf-8")
+        else:
+            for place, text in _yolo_files(content).items():
+                stage.path(place).write_text(text, encoding="utf-8")
         stage.commit()
     return replace(demo, n_annotations=len(content["annotations"]))
 
@@ -310,3 +323,16 @@ def _draw(
         "annotations": annotations,
         "categories": [{"id": i, "name": name} for i, name in enumerate(LABELS, start=1)],
     }
+
+
+def _yolo_files(content: Mapping[str, Any]) -> dict[PurePosixPath, str]:
+    """Describe the pictures as YOLO does: a label file for each that shows something, and a yaml file."""
+    names = {image["id"]: image["file_name"] for image in content["images"]}
+    lines: dict[PurePosixPath, list[str]] = {}
+    for each in content["annotations"]:
+        place = PurePosixPath(label_path(f"/images/{names[each['image_id']]}")[1:])
+        line = box_line(each["category_id"] - 1, each["bbox"], (WIDTH, HEIGHT))
+        lines.setdefault(place, []).append(f"{line}\n")
+    classes = "".join(f"  {j}: {name}\n" for j, name in enumerate(LABELS))
+    described = f"# {content['info']['description']}, not divided yet\ntrain: images\nnames:\n{classes}"
+    return {**{place: "".join(own) for place, own in lines.items()}, PurePosixPath("data.yaml"): described}

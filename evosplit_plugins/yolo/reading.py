@@ -156,6 +156,11 @@ def _source(
 
 def _ids(described: Description, images: Sequence[str]) -> tuple[Description, list[str]]:
     """Return the path of each image below the root; the root is one that all of them lie below."""
+    for image in images:
+        try:
+            image.encode()
+        except UnicodeEncodeError:
+            raise EvoSplitError(f"the name of {image!a} is not UTF-8; rename the image") from None
     root = described.root
     if not all(image.startswith(f"{root}/") for image in images):
         root = os.path.commonpath([root, *{image.rpartition("/")[0] for image in images}])

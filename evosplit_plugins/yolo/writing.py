@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from evosplit import EvoSplitError, Split
 from evosplit.ratios import Subsets
-from evosplit.wording import Nouns
+from evosplit.wording import Nouns, listed
 from evosplit_plugins.adapter import Outcome
 from evosplit_plugins.output import Output, check_subset_names
 from evosplit_plugins.progress import OnProgress
-from evosplit_plugins.staging import Plan, Staging, check_space, read_record
+from evosplit_plugins.staging import Staging, check_space, read_record
 from evosplit_plugins.ultralytics import VAL, label_path, subset_keys, subset_values
 from evosplit_plugins.yolo.description import CLASSIFY, NDJSON, load_yaml
 from evosplit_plugins.yolo.fields import YoloSource, short_name
 from evosplit_plugins.yolo.images import absolute, read_text
 from evosplit_plugins.yolo.ndjson import with_subset
 from evosplit_plugins.yolo.yaml_text import edited
+
+if TYPE_CHECKING:
+    from evosplit_plugins.yolo.adapter import YoloWriting
 
 __all__ = ["IMAGE_MODES", "LAYOUTS", "YoloOutput"]
 
@@ -38,9 +41,8 @@ class _Link:
     place: PurePosixPath
 
 
-@dataclass(frozen=True)
 class YoloOutput:
-    """What one command is about to write; it is refused here if it cannot be.
+    """What one command is about to write; what can be refused before the search is refused when it is made.
 
     Parameters
     ----------
@@ -56,56 +58,40 @@ class YoloOutput:
         Further files that were read.
     """
 
-    source: YoloSource
-    subsets: Subsets
-    root: Path
-    options: Any
-    inputs: Sequence[Path] = ()
-    layout: str = field(init=False)
-    places: Sequence[str] = field(init=False)
-    yaml_name: str = field(init=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "layout", self._layout())
-        object.__setattr__(self, "places", _places(self.source) if self._links else ())
-        object.__setattr__(self, "yaml_name", self._free_name())
-        check_subset_names(self.subsets.names, forbidden=".")  # Ultralytics would give f.1 and f.2 one cache
-        if not self.subsets.is_kfold and self.layout != "ndjson":
+    def __init__(
+        self, source: YoloSource, subsets: Subsets, root: Path, options: YoloWriting, inputs: Sequence[Path] = ()
+    ) -> None:
+        self._source, self._subsets, self._root, self._options = source, subsets, root, options
+        self._kind = source.description.kind
+        self._layout = self._resolved_layout()
+        self._links = self._layout in ("tree", "roboflow")
+        self._yaml_name = self._free_name()
+        check_subset_names(subsets.names, forbidden=".")  # Ultralytics would give f.1 and f.2 one cache
+        if not subsets.is_kfold:
             self._check_keys()
-        if self.layout == "lists":
+        self._check_root()
+        if self._layout == "lists":
             self._check_lines()
+        self._places = _places(source) if self._links else []
+        folders = {image.rpartition("/")[0] for image in source.images}
+        read = [*source.description.inputs, *inputs]
+        self._output = Output(root, source.adapter, options, read, [Path(folder) for folder in sorted(folders)])
         # In a tree the split decides where an image goes, so the images are checked when it is known.
         self._output.plan(self._files).check()
 
     @property
-    def _links(self) -> bool:
-        return self.layout in ("tree", "roboflow")
-
-    @property
-    def _output(self) -> Output:
-        described = self.source.description
-        folders = {image.rpartition("/")[0] for image in self.source.images}
-        return Output(
-            self.root,
-            self.source.adapter,
-            self.options,
-            [*described.inputs, *self.inputs],
-            [Path(folder) for folder in sorted(folders)],
-        )
-
-    @property
     def _files(self) -> list[PurePosixPath]:
         """The files beside the images."""
-        names, kind = self.subsets.names, self.source.description.kind
-        if kind == NDJSON:
-            return [PurePosixPath(f"{name}.ndjson") for name in (names if self.subsets.is_kfold else ["data"])]
-        if kind == CLASSIFY:
+        names = self._subsets.names
+        if self._kind == NDJSON:
+            return [PurePosixPath(f"{name}.ndjson") for name in self._described]
+        if self._kind == CLASSIFY:
             return []
-        lists = [PurePosixPath(f"{name}.txt") for name in names] if self.layout == "lists" else []
-        return [*lists, *(PurePosixPath(name) for name in self._yamls())]
+        lists = [PurePosixPath(f"{name}.txt") for name in names] if self._layout == "lists" else []
+        return [*lists, *(PurePosixPath(f"{name}.yaml") for name in self._described)]
 
-    def _layout(self) -> str:
-        kind, asked, images = self.source.description.kind, self.options.layout, self.options.images
+    def _resolved_layout(self) -> str:
+        kind, asked, images = self._kind, self._options.layout, self._options.images
         if asked is not None and asked not in LAYOUTS:
             raise EvoSplitError(f"layout={asked!r} is unknown; choose one of {', '.join(LAYOUTS)}")
         if images is not None and images not in IMAGE_MODES:
@@ -129,85 +115,98 @@ class YoloOutput:
 
     def _free_name(self) -> str:
         """Name the yaml file: not data.yaml where another one is, which could be what was read."""
-        own = {name for run in read_record(self.root) for name in run.files}
-        there = [path.name for path in self.root.glob("*.y*ml")] if self.root.is_dir() else []
-        return "data.yaml" if set(there) <= own else "split.yaml"
+        own = {name for run in read_record(self._root) for name in run.files}
+        there = [path.name for path in self._root.glob("*.y*ml")] if self._root.is_dir() else []
+        return "data" if set(there) <= own else "split"
 
     def _check_keys(self) -> None:
-        """Refuse subsets that a yaml file could not name; Ultralytics asks for train and val."""
-        for key in subset_keys(self.subsets.names):
-            if key not in ("train", "val", "test") and (key in _OTHER_KEYS or key in self.source.description.content):
+        """Refuse subsets that Ultralytics would not find; it asks for train and val."""
+        keys = subset_keys(self._subsets.names)
+        if self._kind == NDJSON and not set(self._subsets.names) <= {"train", "val", "test"}:
+            raise EvoSplitError(
+                f"an .ndjson file has train, val and test, not {listed(self._subsets.names)}; name the subsets so"
+            )
+        for key in keys:
+            if key not in ("train", "val", "test") and (key in _OTHER_KEYS or key in self._source.description.content):
                 raise EvoSplitError(f"the subset name {key!r} means something else in a yaml file; choose another")
+
+    def _check_root(self) -> None:
+        """Refuse to put a tree among the images: they would be found there the next time."""
+        root = f"{absolute(self._root)}/"
+        for places in self._source.description.subsets.values() if self._links else ():
+            for place in places:
+                if root.startswith(f"{place}/") and Path(place).is_dir():
+                    raise EvoSplitError(f"the output {self._root} lies inside of the images in {place}; choose another")
 
     def _check_lines(self) -> None:
         """Refuse names that a list cannot hold."""
-        for image in self.source.images:
+        for image in self._source.images:
             if len(image.splitlines()) != 1 or image != image.strip():
                 raise EvoSplitError(f"{image!r} cannot stand in a line of a list; rename it, or choose layout='tree'")
 
-    def _yamls(self) -> list[str]:
-        return [f"{name}.yaml" for name in self.subsets.names] if self.subsets.is_kfold else [self.yaml_name]
+    @property
+    def _described(self) -> Sequence[str]:
+        """What the files that Ultralytics is given are called, without their suffix."""
+        return self._subsets.names if self._subsets.is_kfold else ["data" if self._kind == NDJSON else self._yaml_name]
 
     # Writing
 
     def write(self, split: Split, nouns: Nouns, on_progress: OnProgress | None) -> Outcome:
         """Write everything, or nothing."""
         links = list(self._tree(split)) if self._links else []
-        if self.options.images == "copy":
-            check_space(self.root, sum(Path(link.source).stat().st_size for link in links))
-        output = self._output
-        plan: Plan = output.plan([*self._files, *(link.place for link in links)], [Path(each.source) for each in links])
+        if self._options.images == "copy":
+            check_space(self._root, sum(Path(link.source).stat().st_size for link in links))
         files = self._files
+        plan = self._output.plan([*files, *(link.place for link in links)], [Path(each.source) for each in links])
 
         def make(staging: Staging) -> None:
             for place, text in self._texts(split):
                 with staging.open(place) as write:
                     write(text.encode())
-            mode = self.options.images or "symlink"
+            mode = self._options.images or "symlink"
             for number, link in enumerate(links):
                 staging.put(mode, Path(link.source), link.place)
                 if on_progress is not None and number % _STEP == 0:
                     on_progress(number / len(links), "placing images")
 
-        written = output.write(plan, split, make, nouns=nouns)
-        if self._links and not self.options.dry_run:
+        written = self._output.write(plan, split, make, nouns=nouns)
+        if self._links and not self._options.dry_run:
             self._drop_caches(links)
         facts: dict[str, Any] = {}
         if links:
             labels = sum(link.place.suffix == ".txt" for link in links)
-            facts["images"] = f"{len(links) - labels:,} by {self.options.images or 'symlink'}"
+            facts["images"] = f"{len(links) - labels:,} by {self._options.images or 'symlink'}"
         if not split.is_kfold and not set(VAL) & set(split.names):
             facts["note"] = "there is no subset 'val', which Ultralytics asks for: 'test' is named there too"
-        if files:
-            facts["data"] = str(self.root / files[-1 if not self.subsets.is_kfold else len(files) // 2])
-        return Outcome(split, (*(self.root / place for place in files), *written), facts, self.source.notes)
+        facts["data"] = str(self._root if self._kind == CLASSIFY else self._root / files[-len(self._described)])
+        return Outcome(split, (*(self._root / place for place in files), *written), facts, self._source.notes)
 
     def _texts(self, split: Split) -> Iterator[tuple[PurePosixPath, str]]:
         """Give each text file with its place."""
-        if self.layout == "ndjson":
+        if self._layout == "ndjson":
             yield from self._ndjson(split)
             return
-        if self.source.description.kind == CLASSIFY:
+        if self._source.description.kind == CLASSIFY:
             return
-        if self.layout == "lists":
+        if self._layout == "lists":
             prefix, cut = self._prefix()
             for name in split.names:
-                lines = [f"{prefix}{self.source.images[row][cut:]}\n" for row in split.indices(name).tolist()]
+                lines = [f"{prefix}{self._source.images[row][cut:]}\n" for row in split.indices(name).tolist()]
                 yield PurePosixPath(f"{name}.txt"), "".join(lines)
         where = {name: self._where(name) for name in split.names}
-        for file in self._yamls():
-            new = subset_values(where, file.removesuffix(".yaml") if split.is_kfold else None)
-            yield PurePosixPath(file), self._yaml(new)
+        for called in self._described:
+            new = subset_values(where, called if split.is_kfold else None)
+            yield PurePosixPath(f"{called}.yaml"), self._yaml(new)
 
     def _where(self, name: str) -> str:
         """Return what a yaml file says of a subset."""
-        if self.layout == "lists":
+        if self._layout == "lists":
             return f"{name}.txt"
-        return f"images/{name}" if self.layout == "tree" else f"{_roboflow(name)}/images"
+        return f"images/{name}" if self._layout == "tree" else f"{_roboflow(name)}/images"
 
     def _yaml(self, new: Mapping[str, Any]) -> str:
         """Write a yaml file: without `path`, which is never meant from the file, and without `download`."""
-        described = self.source.description
+        described = self._source.description
         content, text = dict(described.content), described.text
         if content.get("names") is None and content.get("nc") is None:
             content["names"] = list(described.names)
@@ -224,8 +223,8 @@ class YoloOutput:
         Ultralytics takes ./ for the folder of the list, links resolved; so all images have to lie below it, and their
         labels have to be found from there. Otherwise lines are whole paths.
         """
-        here, real = absolute(self.root), self.root.resolve().as_posix()
-        images = self.source.images
+        here, real = absolute(self._root), self._root.resolve().as_posix()
+        images = self._source.images
         below = all(image.startswith(f"{here}/") for image in images)
         cut = len(here) + 1
         if below and (here == real or all("/images/" in image[len(here) :] for image in images)):
@@ -234,16 +233,16 @@ class YoloOutput:
 
     def _tree(self, split: Split) -> Iterator[_Link]:
         """Give each image its place, and each label file the one where it is looked for from there."""
-        kind = self.source.description.kind
+        kind = self._source.description.kind
         given: set[PurePosixPath] = set()
         for name in split.names:
             for fold in split.names if kind == CLASSIFY and split.is_kfold else [""]:
                 part = ("val" if fold == name else "train") if fold else name
                 folder = self._folder(f"{fold}/{part}" if fold else part)
                 for row in split.indices(name).tolist():
-                    place = f"{folder}/{self.places[row]}"
-                    yield _Link(self.source.images[row], PurePosixPath(place))
-                    label = self.source.label_files[row]
+                    place = f"{folder}/{self._places[row]}"
+                    yield _Link(self._source.images[row], PurePosixPath(place))
+                    label = self._source.label_files[row]
                     if label is not None:
                         target = PurePosixPath(label_path(f"/{place}")[1:])
                         if target not in given:
@@ -251,19 +250,19 @@ class YoloOutput:
                             yield _Link(label, target)
 
     def _folder(self, name: str) -> str:
-        if self.source.description.kind == CLASSIFY:
+        if self._source.description.kind == CLASSIFY:
             return name
-        return f"images/{name}" if self.layout == "tree" else f"{_roboflow(name)}/images"
+        return f"images/{name}" if self._layout == "tree" else f"{_roboflow(name)}/images"
 
     def _ndjson(self, split: Split) -> Iterator[tuple[PurePosixPath, str]]:
-        lines = read_text(self.source.description.inputs[0]).splitlines()
+        lines = read_text(self._source.description.inputs[0]).splitlines()
         for file in self._files:
             made = list(lines)
             for name in split.names:
                 subset = name if not split.is_kfold else "val" if name == file.stem else "train"
                 for row in split.indices(name).tolist():
-                    made[self.source.lines[row]] = with_subset(lines[self.source.lines[row]], subset)
-            chosen = set(self.source.lines)
+                    made[self._source.lines[row]] = with_subset(lines[self._source.lines[row]], subset)
+            chosen = set(self._source.lines)
             known = [line for at, line in enumerate(made) if at in chosen or '"file"' not in line]
             yield file, "".join(f"{line}\n" for line in known)
 
@@ -271,7 +270,7 @@ class YoloOutput:
         """Delete what Ultralytics remembers of an earlier tree: it may not notice that labels have changed."""
         folders = {str(link.place.parent) for link in links if link.place.suffix == ".txt"}
         for folder in folders:
-            (self.root / folder).with_suffix(".cache").unlink(missing_ok=True)
+            (self._root / folder).with_suffix(".cache").unlink(missing_ok=True)
 
 
 def _roboflow(name: str) -> str:

@@ -14,6 +14,7 @@ from pycocotools.coco import COCO
 
 from evosplit import EvoSplitError
 from evosplit_plugins.demo import LABELS, draw_demo
+from evosplit_plugins.yolo import read_counts
 
 
 @pytest.fixture(scope="module")
@@ -249,3 +250,25 @@ def test_command_as_json(tmp_path):
     found = json.loads(done.stdout)
     assert found["n_images"] == 3
     assert found["annotations"] == str(tmp_path / "instances.json")
+
+
+def test_as_yolo(tmp_path):
+    """The same pictures with the labels of YOLO: as many of each class, and none for an empty picture."""
+    coco, yolo = draw_demo(tmp_path / "coco", n_images=20), draw_demo(tmp_path / "yolo", n_images=20, format="yolo")
+    content = json.loads(coco.annotations.read_text())
+    counts = read_counts(yolo.annotations)
+    assert counts.labels == LABELS
+    drawn = Counter(annotation["category_id"] - 1 for annotation in content["annotations"])
+    assert counts.totals.tolist() == [drawn[j] for j in range(len(LABELS))]
+    assert counts.ids.tolist() == sorted(f"images/{image['file_name']}" for image in content["images"])
+    for image in content["images"]:
+        assert (coco.images / image["file_name"]).read_bytes() == (yolo.images / image["file_name"]).read_bytes()
+
+
+def test_command_as_yolo(tmp_path):
+    """`--format yolo` writes what `evosplit yolo split` reads."""
+    done = run("-o", tmp_path / "out", "--images", 4, "--format", "yolo")
+    assert done.returncode == 0, done.stderr
+    assert str(tmp_path / "out" / "data.yaml") in done.stdout
+    with pytest.raises(EvoSplitError, match="format='voc' is unknown; choose one of coco, yolo"):
+        draw_demo(tmp_path / "voc", format="voc")

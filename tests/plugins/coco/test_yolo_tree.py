@@ -15,8 +15,10 @@ from ultralytics_client import client  # noqa: F401  (a fixture)
 from yolo_files import png
 
 from evosplit import EvoSplitError
+from evosplit_plugins.cli import main
 from evosplit_plugins.coco import evosplit_coco
-from evosplit_plugins.coco.yolo_labels import box_line, polygon_line
+from evosplit_plugins.coco.yolo_labels import polygon_line
+from evosplit_plugins.ultralytics import box_line
 from evosplit_plugins.yolo import audit, read_counts
 
 RATIOS = {"train": 0.6, "val": 0.2, "test": 0.2}
@@ -237,3 +239,16 @@ def test_manifest_is_there(tmp_path, pictures):
     for name in RATIOS:
         found = {path.name for path in (tmp_path / "out" / "images" / name).iterdir()}
         assert found == {Path(split.file_names[row]).name for row in split.indices(name)}
+
+
+def test_command(tmp_path, pictures, capsys):
+    """`evosplit split` takes the layouts of whatever adapter it finds."""
+    path = write(tmp_path / "a.json", instances(40))
+    words = ["split", str(path), "-o", str(tmp_path / "out"), "--ratios", "8:1:1", "--method", "random", "--quiet"]
+    assert main([*words, "--layout", "yolo", "--images", "symlink", "--image-root", str(pictures)]) == 0
+    assert main(["audit", str(tmp_path / "out"), "--no-compare", "--allow-leaks", "--quiet"]) == 0
+    assert main([*words, "--layout", "tree"]) == 2
+    assert "invalid choice: 'tree' (choose from" in capsys.readouterr().err
+    words[1:4] = [str(tmp_path / "out"), "-o", str(tmp_path / "again")]
+    assert main([*words, "--layout", "tree", "--images", "copy"]) == 0
+    assert len(list((tmp_path / "again" / "images" / "train").iterdir())) == 32

@@ -8,6 +8,7 @@ import pytest
 import yolo_files as yf
 from ultralytics_client import client  # noqa: F401  (a fixture)
 
+from evosplit_plugins.demo import draw_demo
 from evosplit_plugins.yolo import YoloAdapter, YoloReading, evosplit_yolo
 
 RATIOS = {"train": 0.6, "val": 0.2, "test": 0.2}
@@ -99,6 +100,30 @@ def test_again_over_an_earlier_tree(client, tmp_path):  # noqa: F811
     split = evosplit_yolo(data, tmp_path / "out", RATIOS, **where, overwrite=True)
     assert not any(path.exists() for path in caches)
     assert found(client.load(tmp_path / "out" / "data.yaml")) == said(split)
+
+
+def test_demo(client, tmp_path):  # noqa: F811
+    """The drawn pictures, whose labels come from polygons."""
+    data = draw_demo(tmp_path / "demo", n_images=30, format="yolo").annotations
+    split = evosplit_yolo(data, tmp_path / "out", RATIOS)
+    assert found(client.load(tmp_path / "out" / "data.yaml")) == said(split)
+
+
+def test_classes(client, tmp_path):  # noqa: F811
+    """Folders of classes are found as such, in every subset."""
+    from ultralytics.data.utils import check_cls_dataset
+
+    for number in range(30):
+        folder = tmp_path / "data" / "abc"[number % 3]
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"{number}.png").write_bytes(yf.png(number))
+    evosplit_yolo(tmp_path / "data", tmp_path / "out", RATIOS)
+    loaded = check_cls_dataset(str(tmp_path / "out"))
+    assert loaded["names"] == {0: "a", 1: "b", 2: "c"}
+    assert [loaded[name].name for name in RATIOS] == list(RATIOS)
+    told = "\n".join(client.said)
+    for n in (18, 6, 6):
+        assert f"found {n} images in 3 classes" in told
 
 
 @pytest.mark.parametrize("maker", [yf.roboflow, yf.listed, yf.darknet], ids=lambda maker: maker.__name__)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -385,6 +386,14 @@ class TestBadInput:
         (tmp_path / "b.yaml").write_text("x: 1\n")
         with pytest.raises(EvoSplitError, match=r"has 2 yaml files \(a\.yaml, b\.yaml\); name one"):
             read(tmp_path)
+
+    @pytest.mark.skipif(sys.platform == "darwin", reason="its file system has no such names")
+    def test_names_in_another_encoding(self, tmp_path):
+        """A name that is no text is refused: neither a list nor a manifest can hold it."""
+        path = yf.ultralytics(tmp_path, yf.pictures(), flat=True)
+        Path(os.fsdecode(os.fsencode(tmp_path / "images") + b"/\xe4.png")).write_bytes(b"")
+        with pytest.raises(EvoSplitError, match=r"udce4\.png' is not UTF-8; rename the image"):
+            read(path)
 
     @pytest.mark.skipif(os.geteuid() == 0, reason="root may read every file")
     def test_unreadable(self, tmp_path):

@@ -209,9 +209,11 @@ class TestTrees:
         assert {path: path.read_bytes() for path in data.parent.rglob("*") if path.is_file()} == before
 
     def test_not_into_the_data(self, data):
-        """A tree is never written over the images that are split."""
+        """A tree is never written over the images that are split, nor among them."""
         with pytest.raises(EvoSplitError, match=r"is the input|exist, but were not written by EvoSplit"):
             evosplit_yolo(data, data.parent, RATIOS, layout="tree", images="copy")
+        with pytest.raises(EvoSplitError, match="lies inside of the images in"):
+            evosplit_yolo(data, data.parent / "images" / "train" / "new", RATIOS, layout="tree")
 
 
 class TestNdjson:
@@ -253,6 +255,13 @@ class TestNdjson:
         path.write_text("\n".join(self.LINES))
         with pytest.raises(EvoSplitError, match=r"layout='tree': an \.ndjson file has no images to place"):
             evosplit_yolo(path, tmp_path / "out", RATIOS, layout="tree")
+
+    def test_other_names(self, tmp_path):
+        """Ultralytics takes no other names of subsets there."""
+        path = tmp_path / "set.ndjson"
+        path.write_text("\n".join(self.LINES))
+        with pytest.raises(EvoSplitError, match=r"an \.ndjson file has train, val and test, not train, valid; name"):
+            evosplit_yolo(path, tmp_path / "out", {"train": 0.5, "valid": 0.5})
 
     @pytest.mark.parametrize(
         ("line", "changed"),
