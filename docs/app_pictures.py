@@ -13,6 +13,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
 import fiftyone_session  # found through the line above
+from PIL import Image
 
 WIDTH, HEIGHT = 1440, 1150  # the whole form is seen
 PANEL = "[data-cy=panel-content-evosplit_panel]"
@@ -27,6 +28,8 @@ def main(folder: Path) -> None:
         name = _split_demo(Path(demo))
         with fiftyone_session.app_server(session) as address:
             _take(f"{address}/datasets/{name}", folder)
+    for picture in folder.glob("fiftyone-*.png"):
+        Image.open(picture).convert("RGB").quantize(256).save(picture, optimize=True)
 
 
 def _split_demo(folder: Path) -> str:
