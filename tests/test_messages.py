@@ -32,10 +32,15 @@ OTHERS = {"--install", "--accent", "--s", "--c", "--t"}
 
 
 def texts(path):
-    """Give the texts of a file that are no docstrings, each with its line; what f-strings fill in is X."""
+    """Give the texts of a file, each with its line; what f-strings fill in is X.
+
+    Docstrings are left out, and what describes an option for the shell.
+    """
     tree = ast.parse(path.read_text(encoding="utf-8"))
     docstrings = set()
     for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "option":
+            docstrings |= {id(part) for part in ast.walk(node)}
         if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) and ast.get_docstring(node):
             docstrings.add(id(node.body[0].value))
     inside = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}

@@ -17,7 +17,9 @@ __all__ = ["PYTHON_ONLY", "flag_of", "in_flags"]
 
 # Parameters of the engine and of single functions that a command names otherwise.
 _FLAGS = {"groups": "--group-by", "strata": "--stratify-by", "kind": "--as", "n_images": "--images"}
-PYTHON_ONLY = frozenset({"brain_key", "counts", "labels", "metric", "random_state", "test_size", "train_size"})
+PYTHON_ONLY = frozenset(
+    {"brain_key", "by", "copies", "counts", "labels", "limit", "metric", "random_state", "test_size", "train_size"}
+)
 _VALUE = (
     r"(?:'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|\{[^{}]*\}|\[[^\[\]]*\]|\([^()]*\)|-?[\w.]+(?:/[\w.]+)*|)"  # or nothing
 )
