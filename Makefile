@@ -11,8 +11,9 @@ BENCH_DATA ?=
 # A part of the benchmarks: make bench BENCH="hf coco"
 BENCH ?= $(filter-out common,$(basename $(notdir $(sort $(wildcard benchmarks/[a-z]*.py)))))
 
-# What Ultralytics runs on in the tests; name a build without CUDA where pip would not choose it by itself
-TORCH ?= torch==2.13.0
+# What Ultralytics runs on in the tests of YOLO data sets, such as torch==2.13.0: where pip finds a build for CPUs, since
+# that with CUDA has several GB. Without it those tests are skipped, with the reason.
+TORCH ?=
 # Versions of Python for make test-python
 PYTHONS ?= 3.10 3.11 3.12 3.13
 # What make test-lowest runs: everything but FiftyOne and what needs a browser
@@ -155,7 +156,7 @@ $(VENV)/.for-ultralytics: pyproject.toml $(VENV)/.for-fiftyone
 	$(PIP) install --no-deps ultralytics==8.4.190 torchvision==0.28.0
 	@touch $@
 
-$(VENV)/.for-test: pyproject.toml $(VENV)/.for-fiftyone $(VENV)/.for-ultralytics
+$(VENV)/.for-test: pyproject.toml $(VENV)/.for-fiftyone $(if $(TORCH),$(VENV)/.for-ultralytics)
 	$(PIP) install --group test
 	@touch $@
 
