@@ -31,12 +31,12 @@ def test_bad_order():
         IterativeStratification(order=3)
 
 
-@pytest.mark.parametrize(("n_labels", "candidates"), [(3, 512), (100, 39), (300, 16)])
-def test_repairs_compare_fewer_units_that_carry_much(n_labels, candidates):
-    """The columns that a repair looks at before a move are bounded, but for a few units that it always compares."""
+@pytest.mark.parametrize(("n_labels", "moves", "candidates"), [(3, 10, 512), (100, 100, 49), (100, 10_000, 4)])
+def test_repairs_compare_fewer_units_where_many_move(n_labels, moves, candidates):
+    """The columns that a repair looks at are bounded, but for a few units that it always compares."""
     counts = LabelCounts(np.ones((6, n_labels), dtype=int))
     made = build_problem(counts, Subsets(("a", "b"), (3, 3)), objectives=("samples", "pairs"))
-    assert iterative._n_candidates(made) == candidates
+    assert iterative._n_candidates(made, np.array([moves, -moves])) == candidates
 
 
 @pytest.mark.parametrize("method", ["sois", "is"])

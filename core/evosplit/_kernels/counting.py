@@ -276,4 +276,17 @@ def _bound_odds(totals: Ints, sizes: Ints, m: int, counts: Ints, slopes: Floats,
 
 def sum_features(rows: sp.csr_array, copies: Ints) -> Ints:
     """Sum the features of `copies` (rows x k) units of each row in each subset: columns x k."""
-    return np.ascontiguousarray(rows.T @ copies, dtype=np.int64)
+    table = np.zeros((rows.shape[1], copies.shape[1]), dtype=np.int64)
+    _sum_features(rows.indptr, rows.indices, rows.data, copies, table)
+    return table
+
+
+@lean
+def _sum_features(indptr: Ints, indices: Ints, data: Ints, copies: Ints, table: Ints) -> None:
+    """Add the features to the table; scipy's product would touch every subset, where most rows lie in one."""
+    for row in range(len(indptr) - 1):
+        for j in range(copies.shape[1]):
+            n = copies[row, j]
+            if n:
+                for at in range(indptr[row], indptr[row + 1]):
+                    table[indices[at], j] += n * data[at]

@@ -21,8 +21,8 @@ Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
 REPAIR_CANDIDATES = 512  # units compared before one is moved to correct a size, at most
-LEAST_CANDIDATES = 16
-REPAIR_COLUMNS = 200_000  # columns that may be looked at before a move: units with many are compared with fewer
+LEAST_CANDIDATES = 4
+REPAIR_COLUMNS = 50_000_000  # columns that a repair may look at: where many units move, fewer are compared
 REPORTS = 20  # how often the caller hears of the progress
 
 
@@ -171,10 +171,12 @@ def _repair(problem: SplitProblem, assignment: npt.NDArray[np.int32], state: Any
         problem.counts.n_labels, problem.locked == FREE, assignment, counts, excess,
     )  # fmt: skip
     members = np.empty(problem.n_units, dtype=np.int64)
-    kernels.repair_sizes(work, problem.sizes / problem.n_units, _n_candidates(problem), members, state)
+    kernels.repair_sizes(work, problem.sizes / problem.n_units, _n_candidates(problem, excess), members, state)
 
 
-def _n_candidates(problem: SplitProblem) -> int:
-    """Return how many units a repair compares: fewer where they carry many columns, so that its work is bounded."""
+def _n_candidates(problem: SplitProblem, excess: Ints) -> int:
+    """Return how many units are compared before a move: fewer where many have to move, so that the work is bounded."""
     per_unit = int(problem.copies @ np.diff(problem.features.indptr)) // problem.n_units
-    return min(max(REPAIR_COLUMNS // max(per_unit, 1), LEAST_CANDIDATES), REPAIR_CANDIDATES)
+    moves, targets = int(excess[excess > 0].sum()), int((excess < 0).sum())
+    each = REPAIR_COLUMNS // (moves * (1 + targets) * max(per_unit, 1))
+    return min(max(each, LEAST_CANDIDATES), REPAIR_CANDIDATES)
