@@ -189,9 +189,18 @@ def sizes_around_locks(sizes: Sequence[int], locked: Sequence[int]) -> tuple[int
 def _group_index(groups: Iterable[Any], m: int) -> GroupIndex:
     if isinstance(groups, (str, bytes)):
         raise EvoSplitError(f"groups={groups!r} is a string; pass one value per sample")
+    if isinstance(groups, np.ndarray) and groups.shape == (m,) and groups.dtype.kind in "iuU":
+        distinct, first, inverse = np.unique(groups, return_index=True, return_inverse=True)
+        order = np.argsort(first)
+        number = np.empty(len(order), dtype=np.int64)
+        number[order] = np.arange(len(order))
+        return GroupIndex(tuple(distinct[order].tolist()), number[inverse])
     items = groups.tolist() if isinstance(groups, np.ndarray) else list(groups)
     if len(items) != m:
         raise EvoSplitError(f"groups has {len(items)} values for {m} samples; pass one per sample (None: on its own)")
+    if set(map(type, items)) <= {int, str}:  # as nearly always: no loop of ours
+        numbers = {name: code for code, name in enumerate(dict.fromkeys(items))}
+        return GroupIndex(tuple(numbers), np.fromiter(map(numbers.__getitem__, items), dtype=np.int64, count=m))
     codes: dict[Any, int] = {}
     names: list[Any] = []
     code_of_sample = np.empty(m, dtype=np.int64)

@@ -78,13 +78,17 @@ def mend_sizes(unit_sizes: Ints, assignment: Ints, movable: Ints, targets: Ints,
     """
     assignment = assignment.copy()
     loads = np.bincount(assignment, weights=unit_sizes, minlength=len(targets)).astype(np.int64)
+    distinct, kind = np.unique(unit_sizes, return_inverse=True)
+    # How many movable units of each size each subset has: there may be too many units to look through them each time.
+    cells = assignment[movable] * len(distinct) + kind[movable]
+    numbers = np.bincount(cells, minlength=len(targets) * len(distinct)).reshape(len(targets), -1)
     while True:
         deviation = loads - targets
         best, move = 0, None
         for a in np.flatnonzero(deviation > 0):
-            leaving = np.append(np.unique(unit_sizes[movable & (assignment == a)]), 0)
+            leaving = np.append(distinct[numbers[a] > 0], 0)
             for b in np.flatnonzero(deviation < 0):
-                coming = np.append(np.unique(unit_sizes[movable & (assignment == b)]), 0)
+                coming = np.append(distinct[numbers[b] > 0], 0)
                 moved = leaving[:, None] - coming
                 gain = np.abs(deviation[a] - moved) + np.abs(deviation[b] + moved) - deviation[a] + deviation[b]
                 at = np.unravel_index(int(gain.argmin()), gain.shape)
@@ -99,6 +103,8 @@ def mend_sizes(unit_sizes: Ints, assignment: Ints, movable: Ints, targets: Ints,
                 alike = np.flatnonzero(movable & (assignment == source) & (unit_sizes == size))
                 chosen.append((alike[stream.below(len(alike))], target))
         for unit, target in chosen:
+            numbers[assignment[unit], kind[unit]] -= 1
+            numbers[target, kind[unit]] += 1
             assignment[unit] = target
         loads[a] += back - out
         loads[b] += out - back

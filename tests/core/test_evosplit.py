@@ -559,6 +559,21 @@ def test_too_many_pairs_are_sampled(monkeypatch):
 # --- early ends
 
 
+@pytest.mark.parametrize("options", [{}, {"groups": np.arange(300) // 2}], ids=["samples", "groups"])
+def test_nothing_is_laid_out_when_time_is_up(monkeypatch, options):
+    """Once the limit is over, the first start is the split: neither further ones nor the search are prepared."""
+
+    def refuse(*_):
+        raise AssertionError("there is no time for this")
+
+    monkeypatch.setattr(solve, "Landscape", refuse)
+    monkeypatch.setattr(start, "_systematic_sample", refuse)
+    made = split(long_tailed(m=300), (200, 60, 40), time_limit=1e-9, **options)
+    assert made.sizes == (200, 60, 40)
+    assert len(made.front) == 1
+    assert any("stopped after the time limit" in note for note in made.notes)
+
+
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_time_limit_stops(n_jobs):
     """A limit that is over at once gives a valid split, no worse than a random one, and a note."""

@@ -58,3 +58,14 @@ def test_rarest_first(seed):
     counts[rng.permutation(200)[:10], 0] = 1
     made = kfold(counts, 5, method=IterativeStratification(1, as_published=True))
     assert made.tables.samples[0].tolist() == [2] * 5
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_sizes_are_exact_when_time_is_up(monkeypatch, order):
+    """A limit that is over at once ends stratification and repair early, with exact sizes all the same."""
+    monkeypatch.setattr(iterative, "MOVES_AT_ONCE", 1)
+    counts = np.random.default_rng(order).random((300, 30)) < 0.1
+    made = split(counts, (0.9, 0.06, 0.04), method=IterativeStratification(order), time_limit=1e-9)
+    assert made.sizes == (270, 18, 12)
+    assert "stopped after the time limit" in made.notes[0]
+    assert split(counts, (0.9, 0.06, 0.04), method=IterativeStratification(order), time_limit=1e9).sizes == made.sizes

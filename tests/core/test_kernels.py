@@ -363,7 +363,7 @@ def repair(dense, totals, prices, n_labels, sizes, movable, assignment, counts, 
         *csr(dense), np.arange(len(dense)), totals, prices, n_labels, movable, assignment, counts, excess
     )
     members = np.empty(len(dense), dtype=np.int64)
-    return stratification.repair_sizes(work, np.array(sizes) / len(dense), candidates, members, seeded())
+    return stratification.repair_sizes(work, np.array(sizes) / len(dense), candidates, members, len(dense), seeded())
 
 
 @pytest.mark.parametrize("candidates", [1, 3, 100])

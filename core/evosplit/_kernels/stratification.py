@@ -229,11 +229,11 @@ class Repair(NamedTuple):
 
 
 @lean
-def repair_sizes(work: Repair, shares: Floats, candidates: int, members: Ints, state: Ints) -> int:
+def repair_sizes(work: Repair, shares: Floats, candidates: int, members: Ints, limit: int, state: Ints) -> int:
     """Move units from subsets with too many to those with too few, each time the best of some candidates.
 
     The best leaves the fewest labels missing, and of those costs least (see `unit_change`). `members`, as long as there
-    are units, is to work in. Returns the number of moves.
+    are units, is to work in. Returns the number of moves, at most `limit`.
     """
     indptr, indices, data, type_of_unit, totals, prices, n_labels, movable, assignment, counts, excess = work
     k = len(shares)
@@ -247,6 +247,8 @@ def repair_sizes(work: Repair, shares: Floats, candidates: int, members: Ints, s
                 members[n_members] = unit
                 n_members += 1
         while excess[source] > 0:
+            if moves == limit:
+                return moves
             tries = min(candidates, n_members)
             least, cheapest, best_slot, best_target = 0, np.inf, -1, -1
             for attempt in range(tries):

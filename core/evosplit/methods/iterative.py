@@ -23,6 +23,7 @@ Floats = npt.NDArray[np.float64]
 REPAIR_CANDIDATES = 512  # units compared before one is moved to correct a size, at most
 LEAST_CANDIDATES = 4
 REPAIR_COLUMNS = 50_000_000  # columns that a repair may look at: where many units move, fewer are compared
+MOVES_AT_ONCE = 2_000  # moves after which a repair that has a time limit looks at the clock
 REPORTS = 20  # how often the caller hears of the progress
 
 
@@ -70,7 +71,7 @@ class IterativeStratification:
         state = run.stream.state()
         assignment = self._stratify(problem, run, state)
         if not self.as_published:
-            _repair(problem, assignment, state)
+            _repair(problem, run, assignment, state)
         return Solution([assignment])
 
     def _stratify(self, problem: SplitProblem, run: Run, state: npt.NDArray[np.uint64]) -> npt.NDArray[np.int32]:
@@ -148,8 +149,8 @@ def _even_shares(sizes: Ints) -> Floats:
     return np.asarray(even / sizes.sum())
 
 
-def _repair(problem: SplitProblem, assignment: npt.NDArray[np.int32], state: Any) -> None:
-    """Make the sizes exact in place, at the least cost to the objectives of the problem."""
+def _repair(problem: SplitProblem, run: Run, assignment: npt.NDArray[np.int32], state: Any) -> None:
+    """Make the sizes exact in place, at the least cost to the objectives of the problem, or at any if time is up."""
     from evosplit._kernels import stratification as kernels
 
     excess = np.bincount(assignment, minlength=problem.k) - problem.sizes
@@ -171,7 +172,11 @@ def _repair(problem: SplitProblem, assignment: npt.NDArray[np.int32], state: Any
         problem.counts.n_labels, problem.locked == FREE, assignment, counts, excess,
     )  # fmt: skip
     members = np.empty(problem.n_units, dtype=np.int64)
-    kernels.repair_sizes(work, problem.sizes / problem.n_units, _n_candidates(problem, excess), members, state)
+    shares, n_candidates = problem.sizes / problem.n_units, _n_candidates(problem, excess)
+    limit = problem.n_units + 1 if run.time_limit is None else MOVES_AT_ONCE
+    moves = limit
+    while moves == limit:
+        moves = kernels.repair_sizes(work, shares, 1 if run.out_of_time else n_candidates, members, limit, state)
 
 
 def _n_candidates(problem: SplitProblem, excess: Ints) -> int:

@@ -55,8 +55,8 @@ class EvoSplit:
             if optimum is not None:
                 run.report(1.0, "done")
                 return optimum
-        landscape = Landscape(problem, starts, run.stream)
-        if run.stopped is not None or not landscape.has_choice:
+        landscape = None if run.stopped or run.out_of_time else Landscape(problem, starts, run.stream)
+        if landscape is None or not landscape.has_choice:
             run.report(1.0, "done")
             return Solution(starts[:1])
 

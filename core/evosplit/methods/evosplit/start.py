@@ -18,6 +18,7 @@ __all__ = ["find_starts"]
 
 Ints = npt.NDArray[Any]
 
+GRACE = 0.2  # seconds that a stratification may take when time is up: enough for small sets
 SIMILAR_SIZES = 0.5  # smallest over largest subset above which a systematic sample has nothing to add
 
 
@@ -32,9 +33,9 @@ def find_starts(problem: SplitProblem, run: Run) -> list[Ints]:
     if problem.crowd is not None:
         return [_deal_crowd(problem, problem.crowd)]
     starts = [_stratified(problem, run, 1)]
-    if any(block.name == "pairs" and block.width for block in problem.blocks):
+    if any(block.name == "pairs" and block.width for block in problem.blocks) and not run.out_of_time:
         starts.append(_stratified(problem, run, 2))
-    if problem.sizes.min() < SIMILAR_SIZES * problem.sizes.max():
+    if problem.sizes.min() < SIMILAR_SIZES * problem.sizes.max() and not run.out_of_time:
         starts.append(_systematic_sample(problem, run.stream))
     return starts
 
@@ -47,7 +48,8 @@ def _stratified(problem: SplitProblem, run: Run, order: int) -> Ints:
         if run.stopped is None:  # whoever stops now still gets a stratified split
             run.report(0.0, message)
 
-    return np.asarray(method.solve(problem, Run(run.stream, on_progress=pass_on)).assignments[0])
+    limit = None if run.time_limit is None else max(run.remaining, GRACE)
+    return np.asarray(method.solve(problem, Run(run.stream, on_progress=pass_on, time_limit=limit)).assignments[0])
 
 
 def _systematic_sample(problem: SplitProblem, stream: Stream) -> Ints:
