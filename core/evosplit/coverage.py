@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,9 +12,9 @@ import scipy.sparse as sp
 
 from evosplit.constraints import FREE, Constraints
 from evosplit.counts import LabelCounts, compact_csr
-from evosplit.measures import flz_bound, ordered_sum
+from evosplit.measures import flz_bound, odds_deviation, ordered_sum
 
-__all__ = ["fewest_empty", "label_needs"]
+__all__ = ["CoverCost", "cover_cost", "fewest_empty", "label_needs"]
 
 MOST_ENTRIES = 1_500  # labels of units times subsets that the integer programme sees, those of the rarest labels
 MOST_SECONDS = 1.0  # of its search
@@ -62,6 +63,67 @@ def label_needs(
     too_dear = _too_dear(totals, needs, sizes)
     needs[too_dear] = 0
     return needs, len(too_dear)
+
+
+@dataclass(frozen=True)
+class CoverCost:
+    """What it costs that every label is in every subset.
+
+    Attributes
+    ----------
+    labels
+        How many labels have samples in a subset whose share is so small that none would be closer to it.
+    ld, ld_without
+        LD, and what it would be about if these samples were in other subsets, where they disturb least.
+    """
+
+    labels: int
+    ld: float
+    ld_without: float
+
+
+def cover_cost(samples: Ints, sizes: Ints, *, least: int = 1) -> CoverCost:
+    """Compare the labels of a split with what they would be without `cover`, each on its own.
+
+    Parameters
+    ----------
+    samples
+        How many samples with each label each subset holds (labels x k).
+    sizes
+        The samples of each subset.
+    least
+        How many samples of each label every subset was to get.
+
+    Examples
+    --------
+    >>> cost = cover_cost(np.array([[7, 1], [45, 5]]), np.array([90, 10]))
+    >>> cost.labels, cost.ld > cost.ld_without  # of the first label, 0.8 of a sample would be the second subset's share
+    (0, False)
+    >>> cover_cost(np.array([[3, 1], [45, 5]]), np.array([90, 10])).labels
+    1
+    """
+    sizes = np.asarray(sizes, dtype=np.int64)
+    totals = samples.sum(axis=1, keepdims=True)
+    odds = totals / np.maximum(sizes.sum() - totals, 1)
+
+    def away(counts: Ints) -> Floats:
+        return np.asarray(np.abs(counts / np.maximum(sizes - counts, 1) - odds))
+
+    below = np.floor(totals.astype(np.float64) * sizes / max(int(sizes.sum()), 1)).astype(np.int64)
+    best = np.where(away(below + 1) < away(below), below + 1, below)
+    beyond = (samples > best) & (samples <= least)
+    without = np.where(beyond, best, samples)
+    left = (samples - without).sum(axis=1)
+    while left.any():
+        rise = np.where(beyond, np.inf, away(without + 1) - away(without))
+        rows = np.flatnonzero((left > 0) & np.isfinite(rise).any(axis=1))
+        if not len(rows):
+            break
+        without[rows, rise[rows].argmin(axis=1)] += 1
+        left[rows] -= 1
+    ld = float(odds_deviation(samples, sizes).mean()) if samples.size else 0.0
+    ld_without = float(odds_deviation(without, sizes).mean()) if samples.size else 0.0
+    return CoverCost(int(beyond.any(axis=1).sum()), ld, min(ld, ld_without))
 
 
 def fewest_empty(counts: LabelCounts, sizes: tuple[int, ...], constraints: Constraints | None = None) -> int:
@@ -157,6 +219,7 @@ def _units(counts: LabelCounts, constraints: Constraints | None) -> _Units:
     members = sp.csr_array((ones, (unit, np.arange(len(unit)))), shape=(n_units, len(unit)))
     presence = sp.csr_array(members @ counts.presence)
     presence.data[:] = 1
+    presence.sort_indices()  # a product leaves them in any order
     sizes = np.bincount(unit, minlength=n_units)
     return _Units(presence, sizes, place, np.ones(n_units, dtype=np.int64), all_dealt=True)
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import naive
 import numpy as np
+import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from strategies import conditions_for, count_matrices, problems
 
-from evosplit import LabelCounts, coverage
+from evosplit import LabelCounts, coverage, measure
 from evosplit.constraints import Constraints, resolve_constraints
-from evosplit.coverage import fewest_empty
+from evosplit.coverage import cover_cost, fewest_empty
+from evosplit.measures import subset_tables
 from evosplit.problem import build_problem
 from evosplit.ratios import Subsets, resolve_subsets
 
@@ -62,6 +64,44 @@ def test_what_is_left_out_only_lowers_the_bound(monkeypatch):
     assert bounds[0] == int(np.maximum(0, 3 - counts.sample_totals).sum())
     assert bounds == sorted(bounds)
     assert bounds[0] < bounds[-1] <= whole
+
+
+@given(problems(min_labels=1, max_samples=9), st.data())
+def test_cover_costs_what_the_best_others_lack(problem, data):
+    """Without cover LD is at most what it is, at least its bound, and no more where nothing is beyond its share."""
+    counts, sizes = problem
+    assignment = np.array(data.draw(st.permutations(np.repeat(np.arange(len(sizes)), sizes).tolist())))
+    tables = subset_tables(LabelCounts(counts), assignment, len(sizes))
+    cost = cover_cost(tables.samples, tables.sizes)
+    found = measure(counts, assignment)
+    assert cost.ld == pytest.approx(found.ld)
+    assert found.ld_bound - 1e-12 <= cost.ld_without <= cost.ld
+    beyond = 0
+    for row in tables.samples.tolist():
+        odds = sum(row) / max(len(counts) - sum(row), 1)
+        # One sample is further from the share than none, in a subset that has one.
+        beyond += any(
+            n == 1 and abs(0 - odds) <= abs(1 / max(size - 1, 1) - odds) and sum(row) * size < len(counts)
+            for n, size in zip(row, sizes, strict=True)
+        )
+    assert cost.labels == beyond
+    if not beyond:
+        assert cost.ld_without == cost.ld
+
+
+def test_cost_of_cover_by_hand():
+    """A label with 5 of 100 samples has one in a subset of 5, whose share is a quarter: it would better have none."""
+    cost = cover_cost(np.array([[4, 1], [76, 4]]), np.array([95, 5]))
+    assert cost.labels == 1
+    odds = [5 / 95, 80 / 20]
+    terms = [abs(5 / 90 - odds[0]), abs(0 - odds[0]), abs(76 / 19 - odds[1]), abs(4 / 1 - odds[1])]
+    assert cost.ld_without == pytest.approx(sum(terms) / 4)
+
+
+def test_minimum_is_part_of_the_cost():
+    """Who asks for more samples of each label than a subset's share gets told so; samples beyond that are no cost."""
+    samples, sizes = np.array([[7, 3], [5, 5]]), np.array([90, 10])
+    assert [cover_cost(samples, sizes, least=least).labels for least in (1, 3, 5)] == [0, 1, 2]
 
 
 def test_what_each_label_needs():

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evosplit.counts import LabelCounts
-from evosplit.coverage import fewest_empty
+from evosplit.coverage import CoverCost, cover_cost, fewest_empty
 from evosplit.errors import EvoSplitError
 from evosplit.files import write_atomically
 from evosplit.front import ParetoFront
@@ -169,6 +169,8 @@ class SplitReport:
         Lower bounds of ED, with the groups and locks that there are, and of FLZ at these sizes.
     front, chosen
         The trade-offs that were found and which of them this is; None for a split that was made elsewhere.
+    cover
+        What it costs that every label is in every subset; None where that was not asked for.
     effects
         What groups, locks, strata and minima did; None without any.
     settings, notes
@@ -198,6 +200,7 @@ class SplitReport:
     flz_bound: int
     front: ParetoFront | None
     chosen: int
+    cover: CoverCost | None
     effects: ConstraintEffects | None
     settings: Mapping[str, Any]
     notes: tuple[str, ...]
@@ -356,6 +359,7 @@ class SplitReport:
                 "objectives": front.objectives.tolist(),
                 "chosen": self.chosen,
             },
+            "cover": self.cover and asdict(self.cover),
             "constraints": self.effects and self.effects.to_dict(self.names),
             "settings": dict(self.settings),
             "notes": list(self.notes),
@@ -420,6 +424,7 @@ def build_report(split: Split, nouns: Nouns | None = None) -> SplitReport:
         flz_bound=_flz_bound(split, counts),
         front=split.front,
         chosen=split.chosen,
+        cover=cover_cost(tables.samples, tables.sizes, least=least) if split.settings.get("cover") else None,
         effects=None if constraints is None else effects_of(split, counts, constraints, tables.samples),
         settings=split.settings,
         notes=split.notes,

@@ -147,3 +147,20 @@ def test_highlights():
         ("A label is missing", "1", ""),
     ]
     assert bad[-1].meaning == "times in a subset; lower bound 0"
+
+
+def test_cover_says_what_it_costs():
+    """Labels that a small subset has beyond its share are counted, with LD as it is and about as it would be."""
+    counts = np.hstack((np.tile(np.eye(6, dtype=int), (5, 1)), np.ones((30, 1), dtype=int)))
+    counts = np.vstack((counts, np.eye(270, 7, k=-300, dtype=int)))
+    made = evosplit.split(counts, (290, 10), cover="all", effort="fast")
+    report = made.report()
+    assert report.cover.labels == 6
+    (sentence,) = [line for line in report.summary if "LD would be about" in line]
+    assert sentence.startswith(
+        "So that no subset lacks a label, 6 labels have more samples in a subset than its share;"
+    )
+    assert report.to_dict()["cover"]["ld_without"] < report.measures.ld
+    without = evosplit.split(counts, (290, 10), cover=False, effort="fast").report()
+    assert without.cover is None
+    assert not any("LD would be about" in line for line in without.summary)
