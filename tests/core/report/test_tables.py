@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -96,7 +97,11 @@ def test_measures_beside_another_split():
 def test_trade_offs():
     """The front is a table with the chosen point marked; one point is no choice."""
     counts = np.random.default_rng(0).integers(0, 3, (60, 4))
-    split = evosplit.split(counts, (0.5, 0.5), effort="fast")
+    split = evosplit.split(counts, (0.5, 0.5), method="random")
+    objectives = np.array([[0.1, 0.2, 0.3], [0.2, 0.1, 0.3]])
+    placements = np.stack([split.assignment, split.assignment[::-1]])
+    front = evosplit.ParetoFront(objectives, ("samples", "instances", "pairs"), placements, np.ones(3))
+    split = replace(split, front=front, chosen=1)
     table = front_table(split.report())
     assert [row[1:] for row in table.rows] == [tuple(point) for point in split.front.objectives.tolist()]
     assert table.rows[split.chosen][0] == f"{split.chosen} (in use)"
