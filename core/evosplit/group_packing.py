@@ -193,8 +193,9 @@ def packings(unit_sizes: Ints, kinds: Ints, capacities: Ints, alike: Ints, at_mo
 class _Fillings:
     """The fillings that can be met on the way, unit by unit, whose excess stays below a limit.
 
-    A filling is one number with a digit for each subset but the roomiest, whose load follows from the others.
-    `layers[i]` holds those of the first i units, ascending; it is None if there are more than `max_states` in all.
+    A filling is one number with a digit for each subset but the one with the most capacity, whose load follows from the
+    others. `layers[i]` holds those of the first i units, ascending; it is None if there are more than `max_states` in
+    all.
     """
 
     def __init__(self, sizes: Ints, capacities: Ints, less_than: int, before: Ints, max_states: int) -> None:

@@ -280,7 +280,7 @@ def _solve(
         counts=counts,
         constraints=constraints,
     )
-    return replace(made, best_ed=_best_ed(problem, subsets, made.sizes))
+    return replace(made, best_ed=_best_ed(problem, subsets, made.sizes, search=not run.out_of_time))
 
 
 def _limits(problem: SplitProblem) -> tuple[str, ...]:
@@ -383,8 +383,8 @@ def _large_groups(subsets: Subsets, constraints: Constraints) -> tuple[str, ...]
     return tuple(shown)
 
 
-def _best_ed(problem: SplitProblem, subsets: Subsets, sizes: Sequence[int]) -> float:
-    """Return the least ED that groups and locks allow, or a lower bound of it."""
+def _best_ed(problem: SplitProblem, subsets: Subsets, sizes: Sequence[int], *, search: bool) -> float:
+    """Return a lower bound of the ED that groups and locks allow; with `search` the least one, if it is found."""
     asked = np.array(subsets.sizes)
     found = int(np.abs(np.array(sizes) - asked).sum())
     if found == 0:
@@ -394,7 +394,7 @@ def _best_ed(problem: SplitProblem, subsets: Subsets, sizes: Sequence[int]) -> f
         return min(2 * int(np.maximum(-capacities, 0).sum()), found) / len(subsets)
     free = problem.locked == FREE
     least = least_excess(problem.unit_sizes[free], capacities)
-    if least < found:
+    if search and least < found:
         packed, proven = pack(problem.unit_sizes[free], capacities, found)
         if packed is not None:
             least = excess(problem.unit_sizes[free], packed, capacities)
