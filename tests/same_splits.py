@@ -78,6 +78,14 @@ def _groups(samples: int, groups: int) -> list[int]:
     return [j * j // groups for j in Numbers(7).list(samples, groups)]  # small numbers often: uneven groups
 
 
+def _copies(rows: int) -> np.ndarray:
+    return np.array([1 + j * j * j for j in Numbers(8).list(rows, 60)])  # up to 200,000: most are placed in bulk
+
+
+def _histogram(rows: np.ndarray) -> LabelCounts:
+    return LabelCounts(rows, copies=_copies(len(rows)))
+
+
 # By name: what makes the split, given the number of threads.
 CASES: dict[str, Callable[[int], Split]] = {
     "folds, few columns": lambda n_jobs: kfold(FEW, 4, n_jobs=n_jobs),
@@ -112,6 +120,11 @@ CASES: dict[str, Callable[[int], Split]] = {
         MANY, RATIOS, method="sois", locked=_locked(150, tuple(RATIOS)), strata=_strata(150), n_jobs=n_jobs
     ),
     "random": lambda n_jobs: split(FEW, RATIOS, method="random", seed=10, n_jobs=n_jobs),
+    "copies": lambda n_jobs: split(_histogram(MANY_REPEATED), RATIOS, n_jobs=n_jobs),
+    "copies, locks": lambda n_jobs: kfold(
+        _histogram(FEW), 4, locked=np.minimum(_copies(60)[:, None] // 9, 400) * np.eye(4, dtype=int)[1], n_jobs=n_jobs
+    ),
+    "random, copies": lambda n_jobs: split(_histogram(FEW), RATIOS, method="random", n_jobs=n_jobs),
     "random, groups": lambda n_jobs: split(FEW, RATIOS, method="random", groups=_groups(60, 30), n_jobs=n_jobs),
 }
 # These draw through numpy and pymoo, so their splits are the same only where the versions are.
@@ -134,7 +147,7 @@ def hash_of(made: Split) -> str:
     """Hash the split, all the others of its front, and what each rule picks from it."""
     front = made.front
     assert front is not None
-    parts = [made.assignment, front.assignments, np.array([made.pick(rule).chosen for rule in PICKS])]
+    parts = [made.placement, front.placements, np.array([made.pick(rule).chosen for rule in PICKS])]
     digest = hashlib.sha256()
     for part in parts:
         array = np.ascontiguousarray(part, dtype="<i8")
