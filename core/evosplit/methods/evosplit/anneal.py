@@ -26,6 +26,7 @@ MENDING = 0.5  # part of the work that goes into mending labels
 EMPHASIS = 5.0  # how much more labels weigh while they are mended
 EMPHASIS_IN_HASTE = 60.0  # the same where the search had few trials for each unit, and so left more to mend
 GROWTH = 9.0  # by how much the prices of a missing label and of a wrong size grow while the temperature falls
+NEVER = 1e6  # price of a missing label where groups are whole: few exchanges would bring it back at the right sizes
 IDLE = 3  # rounds of mending without an exchange, each with another order, after which there is nothing left to mend
 
 
@@ -84,13 +85,17 @@ class Search:
         found = search(land.cells(self.weights, 1.0), enough, 0.0, False, 0.0, losses)[1]
         unit = float(np.sort(losses[:found])[found // 2]) if found else 0.0
         temperature, going = self.hot * unit, True
+        if land.problem.uneven and land.problem.cover:
+            cover()
         for step in range(STEPS):
             # Rare columns first: they have few places to be right, and the frequent ones settle around them.
             cells = land.cells(self.weights, 1.0 - step / STEPS)
             price = unit * (1.0 + GROWTH * step / STEPS)
+            missing = price
             if land.problem.uneven:
                 land.price_sizes(cells, price)
-            search(cells, per_step, temperature, False, price, none)
+                missing = NEVER * unit
+            search(cells, per_step, temperature, False, missing, none)
             temperature *= COOLING
             going = go_on(per_step)
             if not going:
