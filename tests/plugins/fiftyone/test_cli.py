@@ -181,9 +181,7 @@ def test_demo_is_told_to_end(fiftyone, tmp_path, monkeypatch):
 
     monkeypatch.setenv("FIFTYONE_PLUGINS_DIR", "")
     monkeypatch.setattr("evosplit_plugins.demo.draw_demo", told)
-    with pytest.raises(SystemExit) as ended:
-        main(["fiftyone", "demo", "-o", str(tmp_path / "demo"), "--quiet"])
-    assert ended.value.code == 128 + signal.SIGTERM
+    assert main(["fiftyone", "demo", "-o", str(tmp_path / "demo"), "--quiet"]) == 128 + signal.SIGTERM
     assert signal.getsignal(signal.SIGTERM) is before
 
 
