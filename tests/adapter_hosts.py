@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from abc import ABC, abstractmethod
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -38,7 +39,7 @@ def samples(n=40):
 
 
 @dataclass
-class Host:
+class Host(ABC):
     """How a test gives samples to an adapter and reads the subsets back.
 
     Attributes
@@ -54,17 +55,17 @@ class Host:
 
     name = ""
 
+    @abstractmethod
     def write(self, data, name="data"):
         """Write samples natively; returns what the adapter reads."""
-        raise NotImplementedError
 
+    @abstractmethod
     def write_subsets(self, parts):
         """Write samples that are divided already, by subset; returns what the adapter reads."""
-        raise NotImplementedError
 
+    @abstractmethod
     def subsets(self, output, names):
         """Read back which file is in which subset."""
-        raise NotImplementedError
 
     def adapter(self):
         """Load the adapter."""

@@ -76,7 +76,7 @@ class Disk:
         try:
             with os.scandir(folder or "/") as entries:
                 for entry in entries:
-                    if entry.is_dir():
+                    if Path(entry.path).is_dir() if entry.is_symlink() else entry.is_dir():  # a link may lead to itself
                         folders.append(entry.name)
                     else:
                         files.append(entry.name)

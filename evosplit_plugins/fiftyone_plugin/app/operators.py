@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import logging
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
@@ -181,7 +182,7 @@ class CancelSplit(foo.Operator):  # type: ignore[misc]  # fiftyone is untyped
         return {"cancelled": jobs.cancel(str(ctx.params.get("job", "")))}
 
 
-class _RecordOperator(foo.Operator):  # type: ignore[misc]  # fiftyone is untyped
+class _RecordOperator(foo.Operator, ABC):  # type: ignore[misc]  # fiftyone is untyped
     """What the operators on recorded splits share: a form under their own name, a sentence as the result."""
 
     def _form(self, inputs: Any) -> Any:
@@ -196,8 +197,9 @@ class _RecordOperator(foo.Operator):  # type: ignore[misc]  # fiftyone is untype
                 raise
             return {"error": _sentence(error, written=False)}
 
+    @abstractmethod
     def _do(self, ctx: Any) -> dict[str, Any]:
-        raise NotImplementedError
+        """Do what the operator is for, and say so in `message`."""
 
     def resolve_output(self, ctx: Any) -> Any:
         """Say what was done, or why not."""
