@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import itertools
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from pymoo.algorithms.moo import nsga2 as pymoo_nsga2
+from pymoo.algorithms.moo.nsga2 import binary_tournament
 from pymoo.core.population import Population
+from pymoo.core.problem import Problem
 from pymoo.operators.survival.rank_and_crowding import RankAndCrowding
+from pymoo.util.nds.non_dominated_sorting import NonDominatedSorting
 
 from evosplit import EvoSplitError, LabelCounts, kfold, split
 from evosplit.measures import triplet_distribution
@@ -35,15 +38,13 @@ def dominated(point, others):
     return any((other <= point).all() and (other < point).any() for other in others)
 
 
-def algorithm_and_population(counts, method, objectives=PAPERS):
-    """Set pymoo up and draw a first, evaluated population."""
+def first_population(counts, method, objectives=PAPERS):
+    """Draw a first, evaluated population."""
     counts = LabelCounts(counts)
     problem = build_problem(counts, resolve_subsets((0.5, 0.3, 0.2), counts.n_samples), objectives=objectives)
     genetics = Genetics(problem, objectives, method.mutation_rate)
-    algorithm = nsga2._algorithm(method, genetics)
-    algorithm.setup(nsga2._PopulationProblem(genetics), seed=0)
-    algorithm.next()
-    return algorithm, genetics
+    selection = nsga2._Crowding() if len(objectives) <= 2 else nsga2._Niches(nsga2._directions(len(objectives), 50))
+    return nsga2._Pool(genetics, method, selection, np.random.default_rng(0)), genetics
 
 
 def test_defaults_are_the_papers():
@@ -111,9 +112,9 @@ def test_cover_holds_on_the_whole_front():
 def test_children_by_crossover_and_by_mutation(crossovers, mutations):
     """A generation has as many children as asked for, distinct, new, of exact size; mutants are near a parent."""
     method = NSGA2(crossovers=crossovers, mutations=mutations, mutation_rate=0)
-    algorithm, genetics = algorithm_and_population(labels(), method)
-    parents = algorithm.pop.get("X")
-    children = algorithm.infill().get("X")
+    pool, genetics = first_population(labels(), method)
+    parents = pool._counts.genes[pool._rows]
+    children = np.array(list(pool._breed()[0].values()))
     assert len({row.tobytes() for row in (*parents, *children)}) == 50 + crossovers + mutations
     assert (np.apply_along_axis(np.bincount, 1, children) == genetics.problem.sizes).all()
     # A mutant differs from its parent in the mutated gene and in the one that repairs the sizes.
@@ -121,15 +122,16 @@ def test_children_by_crossover_and_by_mutation(crossovers, mutations):
     assert sum(mutants) >= mutations - (1 if crossovers else 0), "a mutant that equals its parent is bred anew"
 
 
-@pytest.mark.parametrize(("objectives", "kind"), [(PAPERS, "NSGA2"), ((*PAPERS, "triplets"), "UNSGA3")])
-def test_new_individuals_are_evaluated(objectives, kind):
+@pytest.mark.parametrize("objectives", [PAPERS, (*PAPERS, "triplets")])
+def test_new_individuals_are_evaluated(objectives):
     """The scores of the survivors are those of their genes, also after many generations."""
-    algorithm, genetics = algorithm_and_population(labels(), NSGA2(), objectives)
-    assert kind in [base.__name__ for base in type(algorithm).__mro__]
+    pool, genetics = first_population(labels(), NSGA2(), objectives)
     for _ in range(20):
-        algorithm.next()
-    assert len(algorithm.pop) == 50
-    assert (algorithm.pop.get("F") == genetics.score(algorithm.pop.get("X"))).all()
+        assert pool.next_generation()
+    assert len(pool._rows) == 50
+    assert (pool._scores == genetics.score(pool._counts.genes[pool._rows])).all()
+    assert pool.front == {tuple(point) for point in pool._scores if not dominated(point, pool._scores)}
+    assert (pool.best == pool._counts.genes[pool._rows[: len(pool.best)]]).all()
 
 
 def test_tournament_and_survival_are_pymoos():
@@ -137,24 +139,34 @@ def test_tournament_and_survival_are_pymoos():
 
     But for the last of them that are equally crowded: which of these it takes, pymoo leaves to the CPU's way to sort.
     """
-    algorithm, _ = algorithm_and_population(labels(m=40, q=4), NSGA2())
+    unconstrained = Problem(n_obj=2)
     for seed in range(15):
-        pairs = np.random.default_rng(seed).integers(50, size=(60, 2))
         ours, theirs = np.random.default_rng(seed), np.random.default_rng(seed)
-        chosen = nsga2._by_dominance_and_crowding(algorithm.pop, pairs, ours)
-        algorithm.random_state, kept = theirs, algorithm.random_state
-        assert (chosen == pymoo_nsga2.binary_tournament(algorithm.pop, pairs, algorithm)).all()
-        algorithm.random_state = kept
-        everyone = Population.merge(algorithm.pop, algorithm.infill())
-        algorithm.evaluator.eval(algorithm.problem, everyone, algorithm=algorithm)
+        scores = ours.integers(12, size=(70, 2)).astype(float)
+        theirs.integers(12, size=(70, 2))
+        selection = nsga2._Crowding()
+        chosen, n_best = selection.survive(scores, 50, ours)
+        everyone = Population.new("F", scores, "at", np.arange(70), "CV", np.zeros((70, 1)))
+        survivors = RankAndCrowding().do(unconstrained, everyone, n_survive=50, random_state=theirs)
+        ranks = NonDominatedSorting().do(scores, return_rank=True)[1][chosen]
+        assert (ranks[:n_best] == 0).all()
+        assert (ranks[n_best:] > 0).all()
         found = []
-        for survival, rng in ((nsga2._RankAndCrowding(), ours), (RankAndCrowding(), theirs)):
-            survivors = survival.do(algorithm.problem, everyone, n_survive=50, random_state=rng)
-            ranked = [(one.get("rank"), -one.get("crowding"), id(one)) for one in survivors]
-            last = max((rank, crowding) for rank, crowding, _ in ranked)
+        for at, rank, crowding in (
+            (chosen, ranks, selection._distances),
+            survivors.get("at", "rank", "crowding"),
+        ):
+            ranked = list(zip(rank.tolist(), (-crowding).tolist(), at.tolist(), strict=True))
+            last = max(one[:2] for one in ranked)
             found.append(sorted((*one[:2], one[2] if one[:2] < last else None) for one in ranked))
         assert found[0] == found[1]
-        algorithm.next()
+
+        pairs = ours.integers(50, size=(60, 2))
+        theirs = np.random.default_rng()
+        theirs.bit_generator.state = ours.bit_generator.state
+        same = Population.new("F", scores[chosen], "crowding", selection._distances, "rank", ranks)
+        algorithm = SimpleNamespace(tournament_type="comp_by_dom_and_crowding", random_state=theirs)
+        assert (selection.compare(pairs, ours) == binary_tournament(same, pairs, algorithm)[:, 0]).all()
 
 
 def test_run_ends_when_the_front_no_longer_changes():
@@ -165,7 +177,7 @@ def test_run_ends_when_the_front_no_longer_changes():
     made = split(counts, (10, 10), method=method, objectives=("instances",), on_progress=lambda *r: heard.append(r))
     assert made.front.objectives.tolist() == [[0.0]]
     first = next(at for at, (_, message) in enumerate(heard) if message.endswith("nearest to the origin 0"))
-    assert len(heard[first:-1]) == 1 + 7
+    assert len(heard[first:-1]) == 1 + 6
     assert heard[-1] == (1.0, "done")
 
 
