@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import inspect
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
-from typing import Any
+from typing import Any, TypeVar
 
-__all__ = ["KINDS", "Option", "option", "options_of", "recorded"]
+__all__ = ["KINDS", "Option", "call_with", "option", "options_of", "recorded", "stated"]
+
+T = TypeVar("T")
 
 KINDS = (
     "switch",
@@ -115,3 +118,46 @@ def recorded(values: Any) -> dict[str, Any]:
     kept = [each for each in options_of(type(values)) if each.kind not in ("path", "paths")]
     given = {each.name: getattr(values, each.name) for each in kept if getattr(values, each.name) != each.default}
     return {name: list(value) if isinstance(value, tuple) else value for name, value in given.items()}
+
+
+def call_with(taker: Callable[..., T], given: Mapping[str, Any], **more: Any) -> T:
+    """Call a function, or make a dataclass, with those of the arguments of another function that it has names for.
+
+    Public functions spell out what they take, and hand it on to the dataclasses that group it.
+
+    Parameters
+    ----------
+    taker
+        What to call.
+    given
+        The arguments of the function that calls this one: its `locals()` before it sets any other.
+    more
+        Further arguments; they come first.
+
+    Examples
+    --------
+    >>> @dataclass(frozen=True)
+    ... class Reading:
+    ...     count_crowd: bool = True
+    >>> def read(path, count_crowd=True):
+    ...     return call_with(Reading, locals())
+    >>> read("instances.json", count_crowd=False)
+    Reading(count_crowd=False)
+    """
+    names = inspect.signature(taker).parameters
+    return taker(**{**{name: given[name] for name in names if name in given}, **more})
+
+
+def stated(holder: type, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return those of a function's arguments that a dataclass has fields for and that are not None, so left open.
+
+    Examples
+    --------
+    >>> @dataclass(frozen=True)
+    ... class Reading:
+    ...     count_crowd: bool = True
+    ...     coerce_ids: bool = False
+    >>> stated(Reading, {"path": "instances.json", "count_crowd": False, "coerce_ids": None})
+    {'count_crowd': False}
+    """
+    return {each.name: given[each.name] for each in fields(holder) if given.get(each.name) is not None}

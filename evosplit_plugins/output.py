@@ -37,9 +37,7 @@ def check_subset_names(names: Sequence[str], *, forbidden: str = "") -> None:
             raise EvoSplitError(f"the subset name {name!r} cannot be part of a file name; use letters, digits, - and _")
         other = seen.setdefault(name.casefold(), name)
         if other != name:
-            raise EvoSplitError(
-                f"the subset names {other!r} and {name!r} would be one file; give one another name"
-            )
+            raise EvoSplitError(f"the subset names {other!r} and {name!r} would be one file; give one another name")
 
 
 @dataclass(frozen=True)

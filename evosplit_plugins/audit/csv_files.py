@@ -20,7 +20,7 @@ from evosplit_plugins.adapter import Adapter, Location
 from evosplit_plugins.audit.result import Audit, audit
 from evosplit_plugins.contents import same_contents
 from evosplit_plugins.files import as_paths, one_for_each, usual_order
-from evosplit_plugins.options import option, recorded
+from evosplit_plugins.options import call_with, option, recorded
 from evosplit_plugins.progress import OnProgress
 from evosplit_plugins.source import Fields, Placement, Source
 
@@ -124,25 +124,8 @@ def audit_csv(
     >>> judged.split.names, judged.leaks
     (('train', 'val'), ())
     """
-    reading = CsvReading(
-        id_column=id_column,
-        subset_column=subset_column,
-        label_column=label_column,
-        delimiter=delimiter,
-        image_root=image_root,
-    )
-    return audit(
-        _read_tables(as_paths(inputs), reading),
-        group_by=group_by,
-        group_regex=group_regex,
-        same_bytes=same_bytes,
-        compare=compare,
-        effort=effort,
-        time_limit=time_limit,
-        n_jobs=n_jobs,
-        seed=seed,
-        on_progress=on_progress,
-    )
+    given = locals()
+    return call_with(audit, given, source=_read_tables(as_paths(inputs), call_with(CsvReading, given)))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -13,9 +13,7 @@ __all__ = ["register"]
 SHELLS = ("bash", "zsh", "tcsh")
 
 
-def register(
-    commands: Commands[argparse.ArgumentParser], build_parser: Callable[[], argparse.ArgumentParser]
-) -> None:
+def register(commands: Commands[argparse.ArgumentParser], build_parser: Callable[[], argparse.ArgumentParser]) -> None:
     """Add the `completion` command."""
     parser = commands.add_parser(
         "completion",

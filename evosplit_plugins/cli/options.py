@@ -137,9 +137,7 @@ def request_from(args: argparse.Namespace) -> Request:
     given = [flag for flag, there in flags.items() if there]
     if len(given) != 1:
         said = f"{' and '.join(given)} exclude each other" if given else "nothing says how to split"
-        raise EvoSplitError(
-            f"{said}; give one of -s train:0.8 -s val:0.2, --ratios 8:1:1 or --folds 5", parameter=()
-        )
+        raise EvoSplitError(f"{said}; give one of -s train:0.8 -s val:0.2, --ratios 8:1:1 or --folds 5", parameter=())
     if subset is not None:
         values["ratios"] = _named_ratios(subset)
     return Request(**values)

@@ -16,6 +16,7 @@ from evosplit_plugins.audit import Audit
 from evosplit_plugins.audit import audit as judge
 from evosplit_plugins.coco.adapter import CocoAdapter, CocoReading, CocoWriting, read_divided
 from evosplit_plugins.files import PathLike, as_paths
+from evosplit_plugins.options import call_with, stated
 from evosplit_plugins.progress import OnProgress, Phases
 from evosplit_plugins.request import Request
 
@@ -51,13 +52,7 @@ def read_counts(
     LabelCounts
         One row per image with the image ids, one column per category with its name.
     """
-    reading = CocoReading(
-        having_annotations=having_annotations,
-        count_crowd=count_crowd,
-        drop_orphans=drop_orphans,
-        coerce_ids=coerce_ids,
-        reassign_ids=reassign_ids,
-    )
+    reading = call_with(CocoReading, locals())
     return CocoAdapter().read(_texts(inputs), reading, on_progress=on_progress).counts
 
 
@@ -170,50 +165,14 @@ def evosplit_coco(
     Split
         The split; `print(split.report())` shows how good it is.
     """
-    request = Request(
-        ratios=ratios,
-        folds=folds,
-        group_by=group_by,
-        group_regex=group_regex,
-        group_copies=group_copies,
-        stratify_by=stratify_by,
-        locked=locked,
-        method=method,
-        objectives=objectives,
-        cover=cover,
-        min_per_label=min_per_label,
-        label_weights=label_weights,
-        pick=pick,
-        effort=effort,
-        time_limit=time_limit,
-        n_jobs=n_jobs,
-        seed=seed,
-    )
-    reading = CocoReading(
-        having_annotations=having_annotations,
-        count_crowd=count_crowd,
-        drop_orphans=drop_orphans,
-        coerce_ids=coerce_ids,
-        reassign_ids=reassign_ids,
-        image_root=image_root,
-    )
-    writing = CocoWriting(
-        layout=layout,
-        images=images,
-        polygons=polygons,
-        train_files=train_files,
-        gzip=gzip,
-        report=report,
-        overwrite=overwrite,
-        dry_run=dry_run,
-    )
+    given = locals()
     return split_with(
         CocoAdapter(),
         _texts(inputs),
-        request,
+        call_with(Request, given),
         output=output,
-        reading=reading,
-        writing=writing,
+        reading=call_with(CocoReading, given),
+        writing=call_with(CocoWriting, given),
         on_progress=on_progress,
     ).split
 
@@ -260,31 +219,14 @@ def apply_split(
     list of Path
         The files written, images aside.
     """
-    reading = {
-        "having_annotations": having_annotations,
-        "count_crowd": count_crowd,
-        "drop_orphans": drop_orphans,
-        "coerce_ids": coerce_ids,
-        "reassign_ids": reassign_ids,
-        "image_root": image_root,
-    }
-    writing = CocoWriting(
-        layout=layout,
-        images=images,
-        polygons=polygons,
-        train_files=train_files,
-        gzip=gzip,
-        report=report,
-        overwrite=overwrite,
-        dry_run=dry_run,
-    )
+    given = locals()
     done = apply_with(
         CocoAdapter(),
         _texts(inputs),
         split,
         output=output,
-        reading={name: value for name, value in reading.items() if value is not None},
-        writing=writing,
+        reading=stated(CocoReading, given),
+        writing=call_with(CocoWriting, given),
         on_progress=on_progress,
     )
     return list(done.files)
@@ -335,32 +277,15 @@ def audit(
     Audit
         The leaks, the report, a verdict, and the split that EvoSplit makes.
     """
+    given = locals()
     phases = Phases(on_progress, reading=2, judging=8)
-    reading = CocoReading(
-        having_annotations=having_annotations,
-        count_crowd=count_crowd,
-        drop_orphans=drop_orphans,
-        coerce_ids=coerce_ids,
-        reassign_ids=reassign_ids,
-        image_root=image_root,
-    )
+    reading = call_with(CocoReading, given)
     if isinstance(inputs, Mapping):
         files = as_paths(list(inputs.values()))
         source = read_divided(tuple(inputs), files, reading, phases("reading"))
     else:
         source = CocoAdapter().read_subsets(_texts(inputs), reading, on_progress=phases("reading"))
-    return judge(
-        source,
-        group_by=group_by,
-        group_regex=group_regex,
-        same_bytes=same_bytes,
-        compare=compare,
-        effort=effort,
-        time_limit=time_limit,
-        n_jobs=n_jobs,
-        seed=seed,
-        on_progress=phases("judging"),
-    )
+    return call_with(judge, given, source=source, on_progress=phases("judging"))
 
 
 def _texts(inputs: PathLike | Sequence[PathLike]) -> list[str]:

@@ -162,9 +162,7 @@ def _pine(rng: Rng, *, snow: bool) -> Iterator[Part]:
 
 
 def _broad_tree(rng: Rng) -> Iterator[Part]:
-    green = choose(
-        rng, (74, 150, 72), (96, 168, 74), (52, 132, 84), (150, 170, 62), (226, 142, 60), (236, 150, 176)
-    )
+    green = choose(rng, (74, 150, 72), (96, 168, 74), (52, 132, 84), (150, 170, 62), (226, 142, 60), (236, 150, 176))
     slim = 0.6 if rng.random() < 0.25 else 1.0
     yield shadow(0.26 * slim)
     yield Part(path("-.06,0 .06,0 .035,-.5 -.035,-.5"), (120, 82, 58))
@@ -190,9 +188,7 @@ def flower(rng: Rng, world: str) -> Iterator[Part]:
     yield Part(turned(oval(0.17, 0, 0.17, 0.06), -35, 0, -0.12), leaf)
     yield Part(turned(oval(0.17, 0, 0.17, 0.06), -145, 0, -0.2), shade(leaf, 0.88))
     if rng.random() < 0.3:
-        yield Part(
-            smooth(path("-.2,-1 -.23,-.75 0,-.58 .25,-.75 .22,-1 .12,-.88 .01,-1.04 -.1,-.88")), colour
-        )
+        yield Part(smooth(path("-.2,-1 -.23,-.75 0,-.58 .25,-.75 .22,-1 .12,-.88 .01,-1.04 -.1,-.88")), colour)
         yield Part(smooth(path(".01,-1 -.09,-.78 .01,-.62 .11,-.78")), shade(colour, 1.15), solid=False)
         return
     n = int(rng.integers(5, 9))
@@ -246,9 +242,7 @@ def house(rng: Rng, world: str) -> Iterator[Part]:
     yield Part(box(-half, eaves, half, 0), wall)
     yield Part(box(-half, -0.06, half, 0), shade(wall, 0.8), solid=False)
     yield Part([(-half - 0.08, eaves + 0.03), (0, -0.95), (half + 0.08, eaves + 0.03)], roof)
-    yield Part(
-        [(0, -0.95), (half + 0.08, eaves + 0.03), (half * 0.35, eaves + 0.03)], shade(roof, 0.88), solid=False
-    )
+    yield Part([(0, -0.95), (half + 0.08, eaves + 0.03), (half * 0.35, eaves + 0.03)], shade(roof, 0.88), solid=False)
     if world == "winter":
         snow = [
             (-half - 0.08, eaves + 0.03),
@@ -285,9 +279,7 @@ def star(rng: Rng, world: str) -> Iterator[Part]:
 def bird(rng: Rng, world: str) -> Iterator[Part]:
     """Draw it from the side, wings up or down."""
     gull = world in ("sea", "beach") or rng.random() < 0.25
-    colour = (
-        (246, 248, 250) if gull else choose(rng, (60, 120, 196), (214, 92, 70), (250, 190, 70), (74, 84, 100))
-    )
+    colour = (246, 248, 250) if gull else choose(rng, (60, 120, 196), (214, 92, 70), (250, 190, 70), (74, 84, 100))
     wing = (168, 178, 190) if gull else shade(colour, 0.78)
     up = -1 if rng.random() < 0.65 else 0.75
     far = [(0.05, 0), (-0.05, up * 0.42), (-0.22, up * 0.62), (-0.2, up * 0.3), (-0.2, 0)]
@@ -344,9 +336,7 @@ def sun(rng: Rng, world: str) -> Iterator[Part]:
             yield Part(oval(x, -0.05, 0.032, 0.045), (130, 80, 30), solid=False, lit=True)
             yield Part(oval(x * 1.7, 0.06, 0.05, 0.035), (250, 140, 90), solid=False, lit=True)
         smile = oval(0, 0.03, 0.13, 0.12, 20, 160)
-        yield Part(
-            [*smile, *reversed(oval(0, 0.03, 0.11, 0.08, 20, 160))], (130, 80, 30), solid=False, lit=True
-        )
+        yield Part([*smile, *reversed(oval(0, 0.03, 0.11, 0.08, 20, 160))], (130, 80, 30), solid=False, lit=True)
 
 
 def fish(rng: Rng, world: str) -> Iterator[Part]:
@@ -358,9 +348,7 @@ def fish(rng: Rng, world: str) -> Iterator[Part]:
     yield Part(smooth(path("-.58,0 -.2,-.34 .3,-.34 .68,0 .3,.34 -.2,.34")), colour)
     for x in (-0.25, 0.08):
         yield Part(
-            smooth(
-                [(x, -0.32), (x + 0.13, -0.33), (x + 0.18, 0), (x + 0.13, 0.33), (x, 0.32), (x + 0.05, 0)]
-            ),
+            smooth([(x, -0.32), (x + 0.13, -0.33), (x + 0.18, 0), (x + 0.13, 0.33), (x, 0.32), (x + 0.05, 0)]),
             (255, 246, 230),
             solid=False,
         )
@@ -383,9 +371,7 @@ def cat(rng: Rng, world: str) -> Iterator[Part]:
         yield Part(oval(x, -0.02, 0.09, 0.045), shade(fur, 1.15))
     for side in (-1, 1):
         yield Part([(side * 0.26, -0.98), (side * 0.05, -0.84), (side * 0.28, -0.66)], fur)
-        yield Part(
-            [(side * 0.23, -0.92), (side * 0.11, -0.83), (side * 0.25, -0.72)], (238, 168, 168), solid=False
-        )
+        yield Part([(side * 0.23, -0.92), (side * 0.11, -0.83), (side * 0.25, -0.72)], (238, 168, 168), solid=False)
     yield Part(oval(0, -0.64, 0.3, 0.25), fur)
     if rng.random() < 0.5:
         for x in (-0.08, 0.0, 0.08):
@@ -483,9 +469,7 @@ def planet(rng: Rng, world: str) -> Iterator[Part]:
 def lighthouse(rng: Rng, world: str) -> Iterator[Part]:
     """Draw a banded tower on its rock."""
     band = choose(rng, (214, 66, 60), (50, 84, 140), (60, 60, 72))
-    yield Part(
-        smooth(path("-.4,.05 -.3,-.08 -.12,-.12 .1,-.1 .3,-.06 .42,.05")), (112, 108, 112), solid=False
-    )
+    yield Part(smooth(path("-.4,.05 -.3,-.08 -.12,-.12 .1,-.1 .3,-.06 .42,.05")), (112, 108, 112), solid=False)
     yield Part(smooth(path("-.3,.05 -.16,-.06 .05,-.04 .2,.06")), (140, 136, 138), solid=False)
     yield Part(path("-.13,-.08 .13,-.08 .085,-.76 -.085,-.76"), (250, 248, 244))
     for top, bottom in ((0.24, 0.08), (0.56, 0.4)):
@@ -506,9 +490,7 @@ def rocket(rng: Rng, world: str) -> Iterator[Part]:
     colour = choose(rng, (222, 70, 70), (70, 120, 210), (240, 160, 60), (120, 190, 130))
     yield from glow(0, 0.58, 0.35, (255, 170, 60), 14)
     yield Part(smooth(path("-.1,.34 -.13,.5 0,.74 .13,.5 .1,.34")), (255, 150, 50), solid=False, lit=True)
-    yield Part(
-        smooth(path("-.06,.34 -.07,.44 0,.58 .07,.44 .06,.34")), (255, 230, 120), solid=False, lit=True
-    )
+    yield Part(smooth(path("-.06,.34 -.07,.44 0,.58 .07,.44 .06,.34")), (255, 230, 120), solid=False, lit=True)
     for side in (-1, 1):
         yield Part(
             smooth([(side * 0.12, 0.05), (side * 0.3, 0.26), (side * 0.3, 0.46), (side * 0.1, 0.3)]),
@@ -526,9 +508,7 @@ def rocket(rng: Rng, world: str) -> Iterator[Part]:
         solid=False,
         lit=True,
     )
-    yield Part(
-        path("0,-.555 .055,-.475 .105,-.385 .13,-.31 -.13,-.31 -.105,-.385 -.055,-.475"), colour, lit=True
-    )
+    yield Part(path("0,-.555 .055,-.475 .105,-.385 .13,-.31 -.13,-.31 -.105,-.385 -.055,-.475"), colour, lit=True)
     yield Part(box(-0.135, 0.24, 0.135, 0.31), colour, solid=False, lit=True)
     yield Part(oval(0, -0.1, 0.095, 0.095), (90, 100, 130), solid=False, lit=True)
     yield Part(oval(0, -0.1, 0.07, 0.07), (140, 214, 240), solid=False, lit=True)
@@ -550,9 +530,7 @@ def whale(rng: Rng, world: str) -> Iterator[Part]:
         smooth(path("-.86,-.28 -1.14,-.62 -.92,-.58 -.8,-.46 -.66,-.6 -.46,-.58 -.72,-.28")),
         shade(colour, 0.9),
     )
-    yield Part(
-        smooth(path("-.84,-.36 -.5,-.2 -.1,-.4 .4,-.46 .8,-.28 .84,0 .3,.08 -.4,.06 -.74,-.1")), colour
-    )
+    yield Part(smooth(path("-.84,-.36 -.5,-.2 -.1,-.4 .4,-.46 .8,-.28 .84,0 .3,.08 -.4,.06 -.74,-.1")), colour)
     yield Part(smooth(path(".82,-.1 .5,-.1 .1,0 .2,.07 .6,.06 .82,.01")), (222, 232, 240), solid=False)
     yield Part(oval(0.58, -0.2, 0.035, 0.04), (20, 24, 34), solid=False)
     yield Part(oval(0.59, -0.215, 0.012, 0.012), (255, 255, 255), solid=False)
@@ -569,9 +547,7 @@ def ufo(rng: Rng, world: str) -> Iterator[Part]:
     """Draw a saucer with lights and a beam."""
     colour = choose(rng, (150, 160, 180), (130, 170, 160), (170, 150, 190))
     for width in (0.5, 0.34):
-        yield Part(
-            [(-0.2, 0.1), (0.2, 0.1), (width, 1.0), (-width, 1.0)], (190, 255, 190, 45), solid=False, lit=True
-        )
+        yield Part([(-0.2, 0.1), (0.2, 0.1), (width, 1.0), (-width, 1.0)], (190, 255, 190, 45), solid=False, lit=True)
     yield Part(oval(0, -0.12, 0.34, 0.32, 180, 360), (170, 230, 240), lit=True)
     yield Part(oval(-0.1, -0.26, 0.06, 0.08), (255, 255, 255, 150), solid=False, lit=True)
     yield Part(oval(0.04, -0.2, 0.1, 0.11), (110, 190, 90), solid=False, lit=True)

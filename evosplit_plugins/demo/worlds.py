@@ -101,9 +101,7 @@ class Canvas:
 
         rows = int((bottom - top) * self.scale)
         at = np.linspace(0, len(colours) - 1, rows)
-        column = np.stack(
-            [np.interp(at, range(len(colours)), [c[i] for c in colours]) for i in range(3)], axis=1
-        )
+        column = np.stack([np.interp(at, range(len(colours)), [c[i] for c in colours]) for i in range(3)], axis=1)
         strip = np.broadcast_to(column.round().astype(np.uint8)[:, None, :], (rows, WIDTH * self.scale, 3))
         self.image.paste(Image.fromarray(strip), (0, int(top * self.scale)))
 
@@ -120,9 +118,7 @@ class Canvas:
 
     def specks(self, rng: Rng, n: int, top: float, bottom: float, colour: Colour, size: float = 0.7) -> None:
         """Scatter small dots."""
-        for x, y, r in zip(
-            rng.uniform(0, WIDTH, n), rng.uniform(top, bottom, n), rng.uniform(0.4, 1, n), strict=True
-        ):
+        for x, y, r in zip(rng.uniform(0, WIDTH, n), rng.uniform(top, bottom, n), rng.uniform(0.4, 1, n), strict=True):
             self.fill(things.oval(x, y, r * size, r * size, corners=8), colour)
 
     def finish(self, exposure: float = 1) -> Image.Image:

@@ -19,6 +19,7 @@ from evosplit_plugins.fiftyone_plugin import runs
 from evosplit_plugins.fiftyone_plugin.adapter import FiftyOneAdapter, FiftyOneReading, FiftyOneWriting
 from evosplit_plugins.fiftyone_plugin.reading import Units, choose_fields, count_labels, files_of_units, root_dataset
 from evosplit_plugins.fiftyone_plugin.writing import check_field, check_values, undo_split, units_of, write_split
+from evosplit_plugins.options import call_with
 from evosplit_plugins.progress import OnProgress, Phases
 from evosplit_plugins.request import Request
 from evosplit_plugins.staging import Plan
@@ -118,38 +119,16 @@ def evosplit_fiftyone(
     evosplit.Split
         The split that was written; its ids are sample ids (group ids in a grouped dataset).
     """
-    request = Request(
-        ratios=ratios,
-        folds=folds,
-        group_by=group_by,
-        group_regex=group_regex,
-        group_copies=group_copies,
-        stratify_by=stratify_by,
-        locked=locked,
-        method=method,
-        objectives=objectives,
-        cover=cover,
-        min_per_label=min_per_label,
-        label_weights=label_weights,
-        pick=pick,
-        effort=effort,
-        time_limit=time_limit,
-        n_jobs=n_jobs,
-        seed=seed,
-    )
+    given = locals()
+    request = call_with(Request, given)
     if field is not None and not overwrite:
         refuse_values(samples, field, request)
     outcome = split_with(
         FiftyOneAdapter(),
         [samples],
         request,
-        reading=FiftyOneReading(
-            label_field=label_field,
-            field=field,
-            near_duplicates=near_duplicates,
-            duplicate_threshold=duplicate_threshold,
-        ),
-        writing=FiftyOneWriting(overwrite=overwrite, keep_tags=keep_tags, dry_run=dry_run),
+        reading=call_with(FiftyOneReading, given),
+        writing=call_with(FiftyOneWriting, given),
         on_progress=on_progress,
     )
     return outcome.split
@@ -279,27 +258,11 @@ def audit(
     on_progress
         Called with the fraction done and a message.
     """
+    given = locals()
     phases = Phases(on_progress, reading=2, judging=8)
-    reading = FiftyOneReading(
-        label_field=label_field,
-        field=field,
-        tags=names,
-        near_duplicates=near_duplicates,
-        duplicate_threshold=duplicate_threshold,
-    )
+    reading = call_with(FiftyOneReading, given, tags=names)
     source = FiftyOneAdapter().read_subsets([samples], reading, on_progress=phases("reading"))
-    return judge(
-        source,
-        group_by=group_by,
-        group_regex=group_regex,
-        same_bytes=same_bytes,
-        compare=compare,
-        effort=effort,
-        time_limit=time_limit,
-        n_jobs=n_jobs,
-        seed=seed,
-        on_progress=phases("judging"),
-    )
+    return call_with(judge, given, source=source, on_progress=phases("judging"))
 
 
 @checked_keywords()

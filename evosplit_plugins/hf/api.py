@@ -19,6 +19,7 @@ from evosplit_plugins.hf.adapter import HfReading, HuggingFaceAdapter
 from evosplit_plugins.hf.reading import needed_key, read_dataset, read_divided
 from evosplit_plugins.hf.rows import AnyDataset, check_key, is_stream, leaves_of, merged, splits_of
 from evosplit_plugins.hf.writing import check_split_names, divided
+from evosplit_plugins.options import call_with
 from evosplit_plugins.progress import OnProgress, Phases
 from evosplit_plugins.request import Request
 
@@ -82,10 +83,7 @@ def read_counts(
     >>> counts.labels, counts.matrix.toarray().tolist()
     (('cat', 'dog'), [[2, 1], [0, 0], [0, 0]])
     """
-    options = HfReading(
-        label_column=label_column, key=key, multi_hot=multi_hot, threshold=threshold, delimiter=delimiter
-    )
-    return read_dataset(ds, options, read_files=False).counts
+    return read_dataset(ds, call_with(HfReading, locals()), read_files=False).counts
 
 
 # `datasets` publishes no types: for mypy a stream is what a table is, so that it finds the overloads of streams idle.
@@ -226,34 +224,14 @@ def evosplit_hf(
     >>> {name: len(part) for name, part in splits.items()}
     {'train': 16, 'test': 4}
     """
-    options = HfReading(
-        label_column=label_column, key=key, multi_hot=multi_hot, threshold=threshold, delimiter=delimiter
-    )
-    request = Request(
-        ratios=ratios,
-        folds=folds,
-        group_by=group_by,
-        group_regex=group_regex,
-        group_copies=group_copies,
-        stratify_by=stratify_by,
-        locked=locked,
-        method=method,
-        objectives=objectives,
-        cover=cover,
-        min_per_label=min_per_label,
-        label_weights=label_weights,
-        pick=pick,
-        effort=effort,
-        time_limit=time_limit,
-        n_jobs=n_jobs,
-        seed=seed,
-    )
+    given = locals()
+    request = call_with(Request, given)
     names = request.names(HuggingFaceAdapter.default_names)
     check_split_names(names)
     check_locked_names(request, names)
     phases = Phases(on_progress, reading=1, searching=9)
     phases("reading")(0.0, "reading the data set")
-    source = read_dataset(ds, options, groups=request.groups, strata=request.strata)
+    source = read_dataset(ds, call_with(HfReading, given), groups=request.groups, strata=request.strata)
     split = run(source, request, adapter=HuggingFaceAdapter, on_progress=phases("searching"))
     made = divided(source.ds, split, key, split.is_kfold, keep_in_memory)
     phases.finish()
@@ -373,18 +351,5 @@ def audit(
     >>> judged.split.measures.ld, judged.leaks
     (0.0, ())
     """
-    options = HfReading(
-        label_column=label_column, key=key, multi_hot=multi_hot, threshold=threshold, delimiter=delimiter
-    )
-    return judge(
-        read_divided(ds, options),
-        group_by=group_by,
-        group_regex=group_regex,
-        same_bytes=same_bytes,
-        compare=compare,
-        effort=effort,
-        time_limit=time_limit,
-        n_jobs=n_jobs,
-        seed=seed,
-        on_progress=on_progress,
-    )
+    given = locals()
+    return call_with(judge, given, source=read_divided(ds, call_with(HfReading, given)))

@@ -15,6 +15,7 @@ from evosplit_plugins.adapter import apply_with, split_with
 from evosplit_plugins.audit import Audit
 from evosplit_plugins.audit import audit as judge
 from evosplit_plugins.files import PathLike, as_paths
+from evosplit_plugins.options import call_with, stated
 from evosplit_plugins.progress import OnProgress, Phases
 from evosplit_plugins.request import Request
 from evosplit_plugins.yolo.adapter import YoloAdapter, YoloReading, YoloWriting
@@ -59,7 +60,7 @@ def read_counts(
     >>> counts.ids.tolist(), counts.labels, counts.matrix.toarray().tolist()
     (['images/a.jpg'], ('cat', 'dog'), [[0, 2]])
     """
-    reading = YoloReading(root=root, names=names, drop_bad=drop_bad, having_annotations=having_annotations)
+    reading = call_with(YoloReading, locals())
     return YoloAdapter().read(_texts(data), reading, on_progress=on_progress).counts
 
 
@@ -158,32 +159,14 @@ def evosplit_yolo(
     Split
         The split; `print(split.report())` shows how good it is.
     """
-    request = Request(
-        ratios=ratios,
-        folds=folds,
-        group_by=group_by,
-        group_regex=group_regex,
-        group_copies=group_copies,
-        stratify_by=stratify_by,
-        locked=locked,
-        method=method,
-        objectives=objectives,
-        cover=cover,
-        min_per_label=min_per_label,
-        label_weights=label_weights,
-        pick=pick,
-        effort=effort,
-        time_limit=time_limit,
-        n_jobs=n_jobs,
-        seed=seed,
-    )
+    given = locals()
     return split_with(
         YoloAdapter(),
         _texts(data),
-        request,
+        call_with(Request, given),
         output=output,
-        reading=YoloReading(root=root, names=names, drop_bad=drop_bad, having_annotations=having_annotations),
-        writing=YoloWriting(layout=layout, images=images, report=report, overwrite=overwrite, dry_run=dry_run),
+        reading=call_with(YoloReading, given),
+        writing=call_with(YoloWriting, given),
         on_progress=on_progress,
     ).split
 
@@ -223,14 +206,14 @@ def apply_split(
     list of Path
         The files written, images and labels aside.
     """
-    reading = {"root": root, "names": names, "drop_bad": drop_bad, "having_annotations": having_annotations}
+    given = locals()
     done = apply_with(
         YoloAdapter(),
         _texts(data),
         split,
         output=output,
-        reading={name: value for name, value in reading.items() if value is not None},
-        writing=YoloWriting(layout=layout, images=images, report=report, overwrite=overwrite, dry_run=dry_run),
+        reading=stated(YoloReading, given),
+        writing=call_with(YoloWriting, given),
         on_progress=on_progress,
     )
     return list(done.files)
@@ -251,7 +234,7 @@ def audit(
     effort: str = "normal",
     time_limit: float | None = None,
     n_jobs: int = 1,
-    seed: int = 0,
+    seed: Seed = 0,
     on_progress: OnProgress | None = None,
 ) -> Audit:
     """Judge subsets that exist: how even they are, what leaks, and what EvoSplit would give at the same sizes.
@@ -278,22 +261,11 @@ def audit(
     Audit
         The leaks, the report, a verdict, and the split that EvoSplit makes.
     """
+    given = locals()
     phases = Phases(on_progress, reading=2, judging=8)
-    reading = YoloReading(root=root, names=names, drop_bad=drop_bad, having_annotations=having_annotations)
-    judged = judge(
-        YoloAdapter().read_subsets(_texts(data), reading, on_progress=phases("reading")),
-        group_by=group_by,
-        group_regex=group_regex,
-        same_bytes=same_bytes,
-        compare=compare,
-        effort=effort,
-        time_limit=time_limit,
-        n_jobs=n_jobs,
-        seed=seed,
-        on_progress=phases("judging"),
-    )
-    phases.finish()
-    return judged
+    reading = call_with(YoloReading, given)
+    source = YoloAdapter().read_subsets(_texts(data), reading, on_progress=phases("reading"))
+    return call_with(judge, given, source=source, on_progress=phases("judging"))
 
 
 def _texts(data: PathLike | Sequence[PathLike]) -> list[str]:

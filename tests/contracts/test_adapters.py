@@ -311,9 +311,7 @@ class TestReplay:
         target = tmp_path / "again" if adapter.needs_output else None
         data = [replace(sample, name=f"other{number}.jpg") for number, sample in enumerate(samples(39))]
         with pytest.raises(EvoSplitError, match=r"is not what was split|is one of 40 rows"):
-            apply_with(
-                adapter, host.write(data, "other"), tmp_path / "saved.json", output=target, reading=host.reading
-            )
+            apply_with(adapter, host.write(data, "other"), tmp_path / "saved.json", output=target, reading=host.reading)
         assert not (tmp_path / "again").exists()
 
     def test_without_labels_to_choose(self, host):

@@ -63,9 +63,7 @@ def test_pycocotools_loads_it(demo):
 
 def test_every_record_has_its_picture(demo, content):
     """The folder holds exactly the pictures of the file, in its size, and none is a flat colour."""
-    assert {path.name for path in demo.images.iterdir()} == {
-        image["file_name"] for image in content["images"]
-    }
+    assert {path.name for path in demo.images.iterdir()} == {image["file_name"] for image in content["images"]}
     for image in content["images"]:
         found = pixels(demo, image)
         assert found.shape == (image["height"], image["width"], 3)
@@ -106,9 +104,7 @@ def test_labels_occur_together(labels_of):
     """A cat is likelier where a house is; rockets and boats never meet."""
     with_house = [set(labels) for labels in labels_of.values() if "house" in labels]
     without = [set(labels) for labels in labels_of.values() if "house" not in labels]
-    assert np.mean(["cat" in labels for labels in with_house]) > 2 * np.mean(
-        ["cat" in labels for labels in without]
-    )
+    assert np.mean(["cat" in labels for labels in with_house]) > 2 * np.mean(["cat" in labels for labels in without])
     assert not any({"rocket", "boat"} <= set(labels) for labels in labels_of.values())
 
 
@@ -226,9 +222,7 @@ def test_without_pillow(tmp_path, monkeypatch):
 def run(*arguments):
     """Run `evosplit demo` in its own process."""
     command = [sys.executable, "-c", "import sys; from evosplit_plugins.cli import main; sys.exit(main())"]
-    return subprocess.run(
-        [*command, "demo", *map(str, arguments)], capture_output=True, text=True, timeout=300
-    )
+    return subprocess.run([*command, "demo", *map(str, arguments)], capture_output=True, text=True, timeout=300)
 
 
 def test_command(tmp_path):

@@ -7,6 +7,7 @@ import inspect
 import pytest
 
 import evosplit
+import evosplit_plugins
 from evosplit import EvoSplitError
 from evosplit_plugins.options import options_of
 from evosplit_plugins.request import ENGINE_OPTIONS, Request, names_of
@@ -27,6 +28,15 @@ def test_all_that_the_engine_takes_can_be_asked():
     """Groups, locks and strata are named by fields; every other keyword of the engine is an option."""
     engine = set(inspect.signature(evosplit.split).parameters) - {"counts", "ratios", "on_progress"}
     assert engine - {"groups", "strata"} <= set(inspect.signature(Request).parameters)
+
+
+@pytest.mark.parametrize("host", ["coco", "hf", "fiftyone", "yolo"])
+def test_every_host_takes_all_that_can_be_asked(host):
+    """The public functions spell out every option of a request, with its default."""
+    pytest.importorskip({"hf": "datasets", "coco": "msgspec", "yolo": "yaml"}.get(host, host))
+    taken = inspect.signature(getattr(evosplit_plugins, f"evosplit_{host}")).parameters
+    asked = {option.name: option.default for option in options_of(Request)}
+    assert {name: taken[name].default for name in asked} == asked
 
 
 def test_subsets():
