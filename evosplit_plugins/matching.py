@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from evosplit import EvoSplitError, Split
 from evosplit.manifest import difference_of_ids
+from evosplit.wording import listed
 
 __all__ = ["find_members", "find_samples", "picture_of", "plain_path", "replayed"]
 
@@ -201,17 +202,26 @@ def find_members(
         rows = _rows_by_file(theirs, ours)
         if rows is not None:
             return rows
+        if wanted_files is not None and not any(isinstance(each, str) for each in wanted):
+            # Numbers agree by chance; where both sides name all their files, only the files count.
+            names = {path.rpartition("/")[2] for path in ours}
+            strange = [path for path in theirs if path.rpartition("/")[2] not in names]
+            said = (
+                f"{len(strange)} of {len(theirs)} files are not in the data: {listed(map(repr, strange), _SHOWN)}"
+                if strange
+                else "its file names fit several files of the data, or several of them one"
+            )
+            raise EvoSplitError(f"{where}: {said}; name files that are there, or give the ids alone")
     row_of = {sample: row for row, sample in enumerate(ids)}
     if wanted and all(isinstance(each, str) for each in wanted) and ids and all(isinstance(each, int) for each in ids):
         wanted = [int(each) if re.fullmatch(r"-?\d{1,18}", each) else each for each in wanted]  # a list of numbers
     missing = [sample for sample in wanted if sample not in row_of]
     if not missing:
         return np.array([row_of[sample] for sample in wanted], dtype=np.int64)
-    shown = ", ".join(map(repr, missing[:_SHOWN])) + (", ..." if len(missing) > _SHOWN else "")
     by = "by id" if theirs is None or ours is None else "by id or file name"
     raise EvoSplitError(
-        f"{where}: {len(missing)} of {len(wanted)} samples are not in the data, {by}: {shown}; "
-        "name samples that are there, or add the data that has them"
+        f"{where}: {len(missing)} of {len(wanted)} samples are not in the data, {by}: "
+        f"{listed(map(repr, missing), _SHOWN)}; name samples that are there, or add the data that has them"
     )
 
 

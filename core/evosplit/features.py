@@ -100,7 +100,8 @@ def checked_objectives(objectives: Sequence[str] | None, counts: LabelCounts, ha
         objectives = (objectives,)
     for name in objectives:
         if name not in OBJECTIVES:
-            raise EvoSplitError(f"unknown objective {name!r}; choose from {', '.join(map(repr, OBJECTIVES))}")
+            known = ", ".join(map(repr, OBJECTIVES))
+            raise EvoSplitError(f"objectives names {name!r}, which is unknown; choose from {known}")
     if not objectives or len(set(objectives)) != len(objectives):
         raise EvoSplitError(f"objectives={tuple(objectives)} repeats one, or is empty; name each once")
     if "strata" in objectives and not has_strata:

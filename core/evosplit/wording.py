@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import islice
 
 __all__ = ["Nouns", "counted", "listed"]
 
@@ -28,14 +29,14 @@ class Nouns:
 def listed(values: Iterable[object], limit: int = 5, *, total: int | None = None) -> str:
     """Name the first few values, and say how many more there are.
 
-    `total` is their number, where only the first few are given.
+    `total` is their number, where it is known: then no more values are taken than are shown.
 
     Examples
     --------
     >>> listed(["cat", "dog", "eel"], 2), listed(["cat"], total=4), listed([])
     ('cat, dog and 1 more', 'cat and 3 more', '')
     """
-    every = list(values)
+    every = list(values if total is None else islice(values, limit))
     more = (len(every) if total is None else total) - len(every[:limit])
     return ", ".join(map(str, every[:limit])) + (f" and {more:,} more" if more > 0 else "")
 

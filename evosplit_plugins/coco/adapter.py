@@ -13,7 +13,7 @@ import numpy as np
 
 from evosplit import EvoSplitError, LabelCounts, MissingExtraError, Split
 from evosplit.ratios import Subsets
-from evosplit.wording import Nouns
+from evosplit.wording import Nouns, counted
 from evosplit_plugins.adapter import Adapter, Location, Outcome, WriteOptions
 from evosplit_plugins.coco.discovery import coco_files, is_annotation_file, subset_names
 from evosplit_plugins.coco.layouts import IMAGE_MODES, LAYOUTS
@@ -232,7 +232,8 @@ def _read_lists(
     found = [rows[rows >= 0] for rows in (whole.members(path.stem, path) for path in lists)]
     rows = np.concatenate(found)
     left_out = len(whole) - len(np.unique(rows))
-    notes = (f"{left_out} images in none of the lists were left out.",) if left_out else ()
+    said = counted(left_out, "image in none of the lists was left out.", "images in none of the lists were left out.")
+    notes = (said,) if left_out else ()
     return replace(
         whole,
         counts=LabelCounts(whole.counts.matrix[rows], labels=whole.counts.labels),

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from evosplit import EvoSplitError
-from evosplit.wording import counted
-from evosplit_plugins.coco.ids import as_written, coerced, column, first_few, is_id, look_up, repeated
+from evosplit.wording import counted, listed
+from evosplit_plugins.coco.ids import as_written, coerced, column, is_id, look_up, repeated
 from evosplit_plugins.coco.reading import UNSET
 from evosplit_plugins.coco.table import Table
 
@@ -77,13 +77,13 @@ def check_images(table: Table) -> None:
         remedy = "give each image an integer id"
         if any(isinstance(table.image_ids[position], float) for position in wrong):
             remedy = _COERCE
-        raise EvoSplitError(f"{path}: {first_few(shown, len(wrong))}; {remedy}")
+        raise EvoSplitError(f"{path}: {listed(shown, 3, total=len(wrong))}; {remedy}")
     again = repeated(column(table.image_ids))
     if len(again):
         shown = (as_written(table.image_ids[position]) for position in again)
         raise EvoSplitError(
             f"{path}: {counted(len(again), 'image repeats an id', 'images repeat an id')}: "
-            f"{first_few(shown, len(again), _IDS_SHOWN)}; give each image its own id"
+            f"{listed(shown, _IDS_SHOWN, total=len(again))}; give each image its own id"
         )
 
 
@@ -98,7 +98,7 @@ def check_images_differ(tables: Sequence[Table]) -> None:
                 raise EvoSplitError(
                     f"{earlier.file.path} and {table.file.path} share "
                     f"{counted(len(shared), 'image id', 'image ids')}: "
-                    f"{first_few(shown, len(shared), _IDS_SHOWN)}; renumber the images of one of them"
+                    f"{listed(shown, _IDS_SHOWN, total=len(shared))}; renumber the images of one of them"
                 )
 
 
@@ -111,13 +111,13 @@ def check_categories(table: Table) -> None:
         remedy = "give each category an integer id"
         if any(isinstance(table.category_ids[position], float) for position in wrong):
             remedy = _COERCE
-        raise EvoSplitError(f"{path}: {first_few(shown, len(wrong))}; {remedy}")
+        raise EvoSplitError(f"{path}: {listed(shown, 3, total=len(wrong))}; {remedy}")
     again = repeated(column(table.category_ids))
     if len(again):
         shown = (as_written(table.category_ids[position]) for position in again)
         raise EvoSplitError(
             f"{path}: {counted(len(again), 'category repeats an id', 'categories repeat an id')}: "
-            f"{first_few(shown, len(again), _IDS_SHOWN)}; give each category its own id"
+            f"{listed(shown, _IDS_SHOWN, total=len(again))}; give each category its own id"
         )
     negative = [
         f"category {as_written(table.category_ids[position])} has {key} {category[key]}"
@@ -126,9 +126,7 @@ def check_categories(table: Table) -> None:
         if key in category and isinstance(category[key], (int, float)) and category[key] < 0
     ]
     if negative:
-        raise EvoSplitError(
-            f"{path}: {first_few(negative, len(negative))}; counts cannot be negative, correct the file"
-        )
+        raise EvoSplitError(f"{path}: {listed(negative, 3)}; counts cannot be negative, correct the file")
 
 
 def check_same_categories(tables: Sequence[Table]) -> None:
@@ -151,7 +149,7 @@ def check_same_categories(tables: Sequence[Table]) -> None:
         raise EvoSplitError(
             f"{tables[0].file.path} and {table.file.path} differ in "
             f"{counted(len(conflicts), 'category', 'categories')}: "
-            f"{first_few(conflicts, len(conflicts), _IDS_SHOWN)}; only files with equal categories are merged"
+            f"{listed(conflicts, _IDS_SHOWN, total=len(conflicts))}; only files with equal categories are merged"
         )
 
 
@@ -185,7 +183,7 @@ def check_annotation_ids(tables: Sequence[Table], reassign: bool) -> None:
         )
         raise EvoSplitError(
             f"{counted(len(wrong), 'annotation has', 'annotations have')} an id that is taken or no id: "
-            f"{first_few(shown, len(wrong))}; {_REASSIGN}"
+            f"{listed(shown, 3, total=len(wrong))}; {_REASSIGN}"
         )
     fresh = max((value for value in everything if type(value) is int), default=0)
     for number, (which, position) in enumerate(at, start=1):
@@ -202,7 +200,7 @@ def owners_of(table: Table, drop: bool) -> IntArray:
         remedy = _COERCE if any(coerced(value) is not value for value in values) else _DROP
         raise EvoSplitError(
             f"{table.file.path}: {counted(len(lost), 'annotation belongs', 'annotations belong')} to no image: "
-            f"{first_few(shown, len(lost))}; {remedy}"
+            f"{listed(shown, 3, total=len(lost))}; {remedy}"
         )
     return owners
 
@@ -273,7 +271,7 @@ def _refuse_categories(table: Table, lost: IntArray) -> NoReturn:
     remedy = _COERCE if any(coerced(value) is not value for value in values) else _DROP
     raise EvoSplitError(
         f"{table.file.path}: {counted(len(lost), 'annotation has', 'annotations have')} an unknown category: "
-        f"{first_few(map(shown, lost.tolist()), len(lost))}; {remedy}"
+        f"{listed(map(shown, lost.tolist()), 3, total=len(lost))}; {remedy}"
     )
 
 

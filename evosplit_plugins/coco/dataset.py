@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from evosplit import EvoSplitError, LabelCounts
 from evosplit.errors import warn
+from evosplit.wording import counted
 from evosplit_plugins.coco.checks import (
     check_annotation_ids,
     check_categories,
@@ -160,7 +161,13 @@ def read_coco(
     notes = [note for table in tables for note in table.file.notes]
     notes += [] if numbered else _differing_keys(tables)
     if n_dropped:
-        notes.append(f"{n_dropped} annotations of unknown images or categories were left out.")
+        notes.append(
+            counted(
+                n_dropped,
+                "annotation of an unknown image or category was left out.",
+                "annotations of unknown images or categories were left out.",
+            )
+        )
     for note in notes:
         warn(note)
     names = _label_names(tables[0]) if kind != "captions" else []

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from itertools import islice
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from evosplit.wording import listed
 from evosplit_plugins.coco.reading import UNSET
 
-__all__ = ["as_written", "coerced", "column", "first_few", "is_id", "look_up", "repeated"]
+__all__ = ["as_written", "coerced", "column", "is_id", "look_up", "repeated"]
 
 IntArray = npt.NDArray[np.int64]
 
@@ -116,14 +114,3 @@ def as_written(value: Any) -> str:
         return str(value).lower()
     shown = f'"{value}"' if isinstance(value, str) else str(value)
     return shown if len(shown) <= 40 else shown[:37] + "..."
-
-
-def first_few(items: Iterable[str], total: int, limit: int = 3) -> str:
-    """List the first offenders, of which no more are made than shown, and how many more there are.
-
-    Examples
-    --------
-    >>> first_few(["a", "b", "c"], 5, limit=2)
-    'a, b and 3 more'
-    """
-    return listed(islice(items, limit), limit, total=total)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
 from evosplit import EvoSplitError
+from evosplit.wording import listed
 from evosplit_plugins.coco.dataset import CocoData
-from evosplit_plugins.coco.ids import first_few
 from evosplit_plugins.coco.layouts import Target
 
 __all__ = ["ImageFile", "check_names", "find_images", "image_names", "placed"]
@@ -33,7 +33,7 @@ def image_names(data: CocoData) -> list[PurePosixPath]:
     ]
     if wrong:
         raise EvoSplitError(
-            f"{len(wrong)} images have no file name below the image folder: {first_few(wrong, len(wrong))}; "
+            f"{len(wrong)} images have no file name below the image folder: {listed(wrong, 3)}; "
             "correct it, or leave the images where they are: images='none'"
         )
     return [PurePosixPath(name) for name in data.by_row(file.file_names for file in data.files)]
@@ -87,7 +87,7 @@ def find_images(data: CocoData, names: Sequence[PurePosixPath], roots: Sequence[
     if missing:
         raise EvoSplitError(
             f"{len(missing)} images are not in {', '.join(map(str, dict.fromkeys(roots)))}: "
-            f"{first_few(missing, len(missing))}; correct image_root="
+            f"{listed(missing, 3)}; correct image_root="
         )
     return [found[row] for row in range(len(names))]
 

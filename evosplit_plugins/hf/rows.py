@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from datasets import Dataset, DatasetDict, IterableDataset, IterableDatasetDict, concatenate_datasets
 
 from evosplit import EvoSplitError
+from evosplit.wording import listed
 from evosplit_plugins.hf.schema import Leaf, leaves_of_schema
 
 __all__ = [
@@ -127,16 +128,11 @@ def _check_alike(splits: Mapping[str, Any]) -> None:
                     f"{there or f'no {path}'}; cast one of them"
                 )
             if here.class_names != there.class_names:
+                known, new = (listed(map(repr, leaf.class_names or ()), 8) or "none" for leaf in (here, there))
                 raise EvoSplitError(
-                    f"the ClassLabel names of {path!r} differ: {first!r} has {_some(here.class_names)}, "
-                    f"{name!r} has {_some(there.class_names)}; cast both to the same ClassLabel"
+                    f"the ClassLabel names of {path!r} differ: {first!r} has {known}, {name!r} has {new}; "
+                    "cast both to the same ClassLabel"
                 )
-
-
-def _some(names: Sequence[str] | None) -> str:
-    if names is None:
-        return "none"
-    return str(list(names[:8])) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
 
 
 def leaves_of(ds: Dataset | IterableDataset) -> list[Leaf]:

@@ -213,7 +213,8 @@ def _from_labels(
         empty = keep & (np.diff(matrix.indptr) == 0)
         keep &= ~empty
         if empty.any():
-            notes.append(f"{counted(int(empty.sum()), 'image', 'images')} without a label were left out.")
+            one, many = "image without a label was left out.", "images without a label were left out."
+            notes.append(counted(int(empty.sum()), one, many))
     if not keep.any():
         raise EvoSplitError(f"{described.called}: no image is left; there is nothing to split")
     kept = np.flatnonzero(keep).tolist()

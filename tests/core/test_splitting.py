@@ -103,14 +103,14 @@ def test_no_label_at_all():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"method": "magic"}, f"unknown method 'magic'; choose from {', '.join(map(repr, METHODS))}"),
-        ({"method": 3}, "unknown method 3"),
+        ({"method": "magic"}, f"method='magic' is unknown; choose from {', '.join(map(repr, METHODS))}"),
+        ({"method": 3}, "method=3 is unknown"),
         ({"effort": "huge"}, "effort='huge' is unknown; choose from fast, normal, thorough"),
         ({"time_limit": 0}, "time_limit=0 is no time; give positive seconds"),
         ({"time_limit": -1.0}, "time_limit=-1.0 is no time"),
         ({"seed": -1}, "seed=-1 is negative; give 0 or more"),
         ({"seed": "x"}, "seed='x' is no seed; give an integer, a numpy Generator or None"),
-        ({"objectives": ["beauty"]}, "unknown objective 'beauty'; choose from 'samples', 'instances'"),
+        ({"objectives": ["beauty"]}, "objectives names 'beauty', which is unknown; choose from 'samples', 'instances'"),
         ({"min_per_label": 2, "cover": False}, "min_per_label=2 and cover=False exclude each other"),
         ({"objectives": []}, r"objectives=\(\) repeats one, or is empty"),
         ({"objectives": ["pairs", "pairs"]}, r"objectives=\('pairs', 'pairs'\) repeats one"),

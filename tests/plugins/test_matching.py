@@ -170,6 +170,13 @@ class TestMembers:
         with pytest.raises(EvoSplitError, match=r"x: 2 of 3 samples are not in the data, by id: 1, 2; name samples"):
             find_members([7, 1, 2], None, [7, 8], None, where="x")
 
+    def test_numbers_do_not_stand_in_for_files(self):
+        """Where both sides name their files, ids that agree by chance find nothing."""
+        with pytest.raises(EvoSplitError, match=r"x: 1 of 2 files are not in the data: 'z\.jpg'; name files"):
+            find_members([7, 8], ["b/2.jpg", "z.jpg"], [7, 8, 9, 10], self.FILES, where="x")
+        with pytest.raises(EvoSplitError, match="x: its file names fit several files of the data"):
+            find_members([7], ["1.jpg"], [7, 8, 9, 10], self.FILES, where="x")
+
     @given(st.data())
     def test_any_part_is_found(self, data):
         """Whatever part of the samples is named by its paths is found."""

@@ -144,7 +144,7 @@ def test_options_reach_the_engine():
     assert settings["method"] == "random"
     assert settings["objectives"] == ["pairs"]
     assert (settings["cover"], settings["pick"], settings["effort"]) == (False, "origin", "fast")
-    with pytest.raises(EvoSplitError, match="unknown method 'magic'"):
+    with pytest.raises(EvoSplitError, match="method='magic' is unknown"):
         EvoSplitKFold(2, method="magic").make_split(None, MULTI_HOT)
 
 

@@ -30,7 +30,7 @@ def resolve_method(method: str | Method) -> Method:
     if isinstance(method, Method):
         return method
     if not isinstance(method, str) or method not in METHODS:
-        raise EvoSplitError(f"unknown method {method!r}; choose from {', '.join(map(repr, METHODS))}")
+        raise EvoSplitError(f"method={method!r} is unknown; choose from {', '.join(map(repr, METHODS))}")
     module, name, parameters = METHODS[method]
     made: Any = getattr(import_module(module), name)(**parameters)
     return made  # type: ignore[no-any-return]

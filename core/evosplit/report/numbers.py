@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -164,9 +164,10 @@ class SplitReport:
     n_pairs, n_pairs_exact
         How many label pairs occur, and how many are as close to their shares as whole samples allow.
     measures, baselines
-        The split's measures, and those of random splits and of iterative stratification at the same sizes.
-    best_ed, flz_bound
-        Lower bounds of ED, with the groups and locks that there are, and of FLZ at these sizes.
+        The split's measures (the bound of FLZ raised to what can be proved), and those of random splits and of
+        iterative stratification at the same sizes.
+    best_ed
+        A lower bound of ED, with the groups and locks that there are.
     front, chosen
         The trade-offs that were found and which of them this is; None for a split that was made elsewhere.
     cover
@@ -197,7 +198,6 @@ class SplitReport:
     measures: Measures
     baselines: Baselines
     best_ed: float
-    flz_bound: int
     front: ParetoFront | None
     chosen: int
     cover: CoverCost | None
@@ -242,8 +242,8 @@ class SplitReport:
 
     @property
     def missing_bound(self) -> int:
-        """No split of these sizes has a smaller `n_missing`; `flz_bound` counts labels that never occur as well."""
-        return self.flz_bound - (self.measures.flz - self.n_missing)
+        """No split of these sizes has a smaller `n_missing`; that of FLZ counts labels that never occur as well."""
+        return self.measures.flz_bound - (self.measures.flz - self.n_missing)
 
     @property
     def has_repeats(self) -> bool:
@@ -266,7 +266,7 @@ class SplitReport:
             ("lpd", "LPD", f"{nouns.samples} per pair", self.measures.lpd_bound),
             ("lpd_occurrences", "LPD'", "share of all pairs", None),
             ("ed", "ED", "size error", self.best_ed),
-            ("flz", "FLZ", f"missing {nouns.labels}", self.flz_bound),
+            ("flz", "FLZ", f"missing {nouns.labels}", self.measures.flz_bound),
             ("strata", "strata", "all categories", None),
         ]
         by_pairs, by_labels = (self.baselines.stratified.get(method, {}) for method in ("sois", "is"))
@@ -326,7 +326,7 @@ class SplitReport:
             "bound": {
                 "ld": self.measures.ld_bound,
                 "lpd": self.measures.lpd_bound,
-                "flz": self.flz_bound,
+                "flz": self.measures.flz_bound,
                 "ed": self.best_ed,
             },
             "labels": [
@@ -418,10 +418,9 @@ def build_report(split: Split, nouns: Nouns | None = None) -> SplitReport:
         pairs=_pair_rows(counts.labels, tables, pairs_misplaced),
         n_pairs=len(tables.pairs),
         n_pairs_exact=int((pairs_misplaced == 0).sum()),
-        measures=split.measures,
+        measures=replace(split.measures, flz_bound=_flz_bound(split, counts)),
         baselines=baselines,
         best_ed=split.best_ed,
-        flz_bound=_flz_bound(split, counts),
         front=split.front,
         chosen=split.chosen,
         cover=cover_cost(tables.samples, tables.sizes, least=least) if split.settings.get("cover") else None,

@@ -328,7 +328,7 @@ def test_lists_need_their_annotations(told, tmp_path):
     assert "lists images without their labels; add the annotation file" in told(one, two, "--as", "coco", code=2)
     data = told(one, two, source, "--no-compare", "--json", code=1)
     assert [leak["examples"] for leak in data["leaks"]] == [["000001.jpg"]]
-    assert "1 images in none of the lists were left out." in data["notes"]
+    assert "1 image in none of the lists was left out." in data["notes"]
     write(two, "nowhere.jpg\n")
     assert "1 of 1 samples are not in the data, by id or file name: 'nowhere.jpg'" in told(one, two, source, code=2)
 

@@ -170,7 +170,7 @@ def test_copies_of_a_picture_stay_together(tmp_path):
         ({"images": "copy"}, "given are images='copy' and no image_root="),
         ({"image_root": "."}, "given are images='none' and an image_root="),
         ({"train_files": True}, "complements of folds"),
-        ({"method": "magic"}, "unknown method 'magic'"),
+        ({"method": "magic"}, "method='magic' is unknown"),
     ],
 )
 def test_options_that_make_no_sense_are_refused(tmp_path, options, message):

@@ -413,7 +413,7 @@ REFUSED: dict[str, tuple[Any, str]] = {
     ),
     "a lock of no subset": ({"locked": {"tset": "old.json"}}, r"locked= names the subset 'tset'; .*train, val, test"),
     "a locked file that is not there": ({"locked": {"test": "nothing.json"}}, r"cannot read nothing\.json"),
-    "locked images that are not there": (strangers, r"13 of 13 samples are not in the data, by id or file name: 900"),
+    "locked images that are not there": (strangers, r"13 of 13 files are not in the data: "),
     "images locked twice": (twice, r"locked= puts 2 images into two subsets: 1 \(train and test\), 2 \("),
     "a group locked twice": (torn, r"1 groups are locked into more than one subset \(2; the first into 'train'"),
     "no such label": ({"label_weights": {"kit": 2}}, "label_weights= names the label 'kit'.*did you mean 'kite'"),

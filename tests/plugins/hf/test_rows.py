@@ -103,7 +103,7 @@ BAD_INPUT = {
             ),
             HALVES,
         ),
-        r"names of 'label' differ: 'train' has \['ant', 'bee', 'cow'\], 'test' has \['cow', 'bee', 'ant'\]",
+        r"names of 'label' differ: 'train' has 'ant', 'bee', 'cow', 'test' has 'cow', 'bee', 'ant'",
     ),
     "a stream without key": (
         lambda: evosplit_hf(stream(), HALVES),
