@@ -74,7 +74,7 @@ class Output:
         own = self.root / MANIFEST
         return own.exists() and any(path.exists() and path.samefile(own) for path in self.inputs)
 
-    def plan(self, files: Sequence[PurePosixPath], inputs: Sequence[Path] = ()) -> Plan:
+    def plan(self, files: Sequence[str | PurePosixPath], inputs: Sequence[Path] = ()) -> Plan:
         """List all that will be written, given the files of the subsets; `inputs` are further files that are read."""
         return Plan(
             self.root,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
 from evosplit import EvoSplitError, LabelCounts
@@ -60,9 +60,12 @@ class YoloSource(Source):
                         f"{parameter}={name!r} is nothing that YOLO data knows of an image; "
                         f"it knows {' and '.join(map(repr, known))}, and group_regex= looks into file names"
                     )
-        folders = [str(PurePosixPath(name or "").parent) for name in self.files or ()]
-        found: dict[str, Any] = {name: folders if name == FOLDER else self._sizes() for name in strata}
-        return Fields(groups=dict.fromkeys(groups, folders), strata=found)
+        found: dict[str, Any] = {name: self._folders if name == FOLDER else self._sizes() for name in strata}
+        return Fields(groups=dict.fromkeys(groups, self._folders), strata=found)
+
+    @cached_property
+    def _folders(self) -> list[str]:
+        return [(name or "").rpartition("/")[0] or "." for name in self.files or ()]
 
     def _sizes(self) -> LabelCounts:
         if self.areas is None:

@@ -38,7 +38,7 @@ class _Link:
     """A file to put into a tree."""
 
     source: str
-    place: PurePosixPath
+    place: str
 
 
 class YoloOutput:
@@ -165,7 +165,7 @@ class YoloOutput:
                     write(text.encode())
             mode = self._options.images or "symlink"
             for number, link in enumerate(links):
-                staging.put(mode, Path(link.source), link.place)
+                staging.put(mode, link.source, link.place)
                 if on_progress is not None and number % _STEP == 0:
                     on_progress(number / len(links), "placing images")
 
@@ -174,7 +174,7 @@ class YoloOutput:
             self._drop_caches(links)
         facts: dict[str, Any] = {}
         if links:
-            labels = sum(link.place.suffix == ".txt" for link in links)
+            labels = sum(link.place.endswith(".txt") for link in links)
             facts["images"] = f"{len(links) - labels:,} by {self._options.images or 'symlink'}"
         if not split.is_kfold and not set(VAL) & set(split.names):
             facts["note"] = "there is no subset 'val', which Ultralytics asks for: 'test' is named there too"
@@ -234,17 +234,17 @@ class YoloOutput:
     def _tree(self, split: Split) -> Iterator[_Link]:
         """Give each image its place, and each label file the one where it is looked for from there."""
         kind = self._source.description.kind
-        given: set[PurePosixPath] = set()
+        given: set[str] = set()
         for name in split.names:
             for fold in split.names if kind == CLASSIFY and split.is_kfold else [""]:
                 part = ("val" if fold == name else "train") if fold else name
                 folder = self._folder(f"{fold}/{part}" if fold else part)
                 for row in split.indices(name).tolist():
                     place = f"{folder}/{self._places[row]}"
-                    yield _Link(self._source.images[row], PurePosixPath(place))
+                    yield _Link(self._source.images[row], place)
                     label = self._source.label_files[row]
                     if label is not None:
-                        target = PurePosixPath(label_path(f"/{place}")[1:])
+                        target = label_path(f"/{place}")[1:]
                         if target not in given:
                             given.add(target)
                             yield _Link(label, target)
@@ -268,7 +268,7 @@ class YoloOutput:
 
     def _drop_caches(self, links: Sequence[_Link]) -> None:
         """Delete what Ultralytics remembers of an earlier tree: it may not notice that labels have changed."""
-        folders = {str(link.place.parent) for link in links if link.place.suffix == ".txt"}
+        folders = {link.place.rpartition("/")[0] for link in links if link.place.endswith(".txt")}
         for folder in folders:
             (self._root / folder).with_suffix(".cache").unlink(missing_ok=True)
 

@@ -20,9 +20,8 @@ from killing import run_killed
 
 from evosplit import EvoSplitError, LabelCounts, Split, split
 from evosplit.report.html import report_page
-from evosplit_plugins import staging
 from evosplit_plugins.coco import apply_split
-from evosplit_plugins.staging import RECORD, Plan
+from evosplit_plugins.staging import RECORD, Plan, paths
 
 NAMES = ("train", "val", "test")
 FOLDERS = {
@@ -414,7 +413,7 @@ def test_two_outputs_are_never_one_file(tmp_path, monkeypatch, names):
         Plan(tmp_path / "out", files=places).check()
     elif names[1] == RECORD:
         places.append(PurePosixPath(RECORD))
-    monkeypatch.setattr(staging, "ignores_case", lambda folder: True)
+    monkeypatch.setattr(paths, "ignores_case", lambda folder: True)
     with pytest.raises(EvoSplitError, match=r"would be (the same|a) file.*; give one of them another name"):
         Plan(tmp_path / "out", files=places).check()
 
@@ -422,7 +421,7 @@ def test_two_outputs_are_never_one_file(tmp_path, monkeypatch, names):
 def test_the_case_of_names_is_told_from_the_file_system(tmp_path):
     """Whether Name is name is looked up, also for a folder that does not exist yet."""
     (tmp_path / "probe").mkdir()
-    told = staging.ignores_case(tmp_path / "probe" / "not" / "yet")
+    told = paths.ignores_case(tmp_path / "probe" / "not" / "yet")
     assert told == (tmp_path / "PROBE").exists()
 
 
