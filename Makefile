@@ -154,6 +154,7 @@ $(LOWEST)/.for-lowest: pyproject.toml
 $(VENV)/.for-ultralytics: pyproject.toml $(VENV)/.for-fiftyone
 	$(PIP) install $(TORCH)
 	$(PIP) install --no-deps ultralytics==8.4.190 torchvision==0.28.0
+	$(PIP) install aiohttp
 	@touch $@
 
 $(VENV)/.for-test: pyproject.toml $(VENV)/.for-fiftyone $(if $(TORCH),$(VENV)/.for-ultralytics)

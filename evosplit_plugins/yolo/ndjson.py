@@ -12,7 +12,7 @@ from typing import Any
 from evosplit import EvoSplitError
 from evosplit_plugins.yolo.images import read_text
 
-__all__ = ["Record", "read_ndjson", "with_subset"]
+__all__ = ["Record", "check_has_no_folder", "read_ndjson", "with_subset"]
 
 _SPLIT = re.compile(r'"split"\s*:\s*("(?:[^"\\]|\\.)*"|null)')
 
@@ -83,6 +83,17 @@ def _classes(entry: Mapping[str, Any], where: str) -> tuple[int, ...]:
     if any(j < 0 for j in classes):
         raise EvoSplitError(f"{where}: an annotation does not start with the number of a class; correct it")
     return classes
+
+
+def check_has_no_folder(path: Path) -> None:
+    """Refuse an .ndjson file whose images lie in folders of their subsets, where another split would not find them."""
+    described: Mapping[str, Any] = next((json.loads(line) for line in read_text(path).splitlines() if line.strip()), {})
+    folder = described.get("path")
+    if folder and described.get("task") not in ("classify", "depth"):
+        raise EvoSplitError(
+            f"{path.name} has `path`: {folder!r}, so that Ultralytics looks for the images of each subset in a folder "
+            f"of its own, {folder}/images/train and so on; split that folder instead, or give each image its `url`"
+        )
 
 
 def with_subset(line: str, subset: str) -> str:

@@ -18,7 +18,7 @@ from evosplit_plugins.ultralytics import VAL, label_path, subset_keys, subset_va
 from evosplit_plugins.yolo.description import CLASSIFY, NDJSON, load_yaml
 from evosplit_plugins.yolo.fields import YoloSource, short_name
 from evosplit_plugins.yolo.images import absolute, read_text
-from evosplit_plugins.yolo.ndjson import with_subset
+from evosplit_plugins.yolo.ndjson import check_has_no_folder, with_subset
 from evosplit_plugins.yolo.yaml_text import edited
 
 if TYPE_CHECKING:
@@ -100,6 +100,7 @@ class YoloOutput:
             if asked is not None or images is not None:
                 given = f"layout={asked!r}" if asked is not None else f"images={images!r}"
                 raise EvoSplitError(f"{given}: an .ndjson file has no images to place, only its `split`; leave it out")
+            check_has_no_folder(self._source.description.inputs[0])
             return "ndjson"
         if kind == CLASSIFY:
             if asked in ("lists", "roboflow"):

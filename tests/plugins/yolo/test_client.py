@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
+import threading
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 import yolo_files as yf
@@ -21,6 +27,13 @@ OUTPUTS = {
     "copy": {"layout": "tree", "images": "copy"},
     "roboflow": {"layout": "roboflow", "images": "copy"},
 }
+
+
+class SilentHandler(SimpleHTTPRequestHandler):
+    """Serves files, and tells nobody."""
+
+    def log_message(self, *given):
+        pass
 
 
 def said(split):
@@ -124,6 +137,40 @@ def test_classes(client, tmp_path):  # noqa: F811
     told = "\n".join(client.said)
     for n in (18, 6, 6):
         assert f"found {n} images in 3 classes" in told
+
+
+def test_ndjson(client, tmp_path):  # noqa: F811
+    """Ultralytics' own converter fetches the images of each subset, with their labels."""
+    from ultralytics.data.converter import convert_ndjson_to_yolo
+
+    pictures = yf.ultralytics(tmp_path / "data", yf.pictures()).parent
+    boxes = {
+        path.stem: [list(map(float, line.split())) for line in path.read_text().splitlines()]
+        for path in pictures.rglob("*.txt")
+    }
+    handler = partial(SilentHandler, directory=str(pictures))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        records = [
+            {
+                "type": "image",
+                "file": path.name,
+                "url": f"http://127.0.0.1:{server.server_port}/{quote(path.relative_to(pictures).as_posix())}",
+                "split": "train",
+                "annotations": {"boxes": boxes.get(path.stem, [])},
+            }
+            for path in sorted(pictures.rglob("*.png"))
+        ]
+        about = {"type": "dataset", "task": "detect", "class_names": {str(j): name for j, name in enumerate(yf.NAMES)}}
+        source = tmp_path / "set.ndjson"
+        source.write_text("".join(f"{json.dumps(record)}\n" for record in (about, *records)))
+        split = evosplit_yolo(source, tmp_path / "out", RATIOS)
+        yaml = asyncio.run(convert_ndjson_to_yolo(tmp_path / "out" / "data.ndjson", tmp_path / "converted"))
+        server.shutdown()
+    loaded = client.load(yaml)
+    assert {name: (len(each.images), each.instances, each.backgrounds) for name, each in loaded.items()} == {
+        name: (len(files), instances, backgrounds) for name, (files, instances, backgrounds) in said(split).items()
+    }
 
 
 @pytest.mark.parametrize("maker", [yf.roboflow, yf.listed, yf.darknet], ids=lambda maker: maker.__name__)

@@ -256,6 +256,14 @@ class TestNdjson:
         with pytest.raises(EvoSplitError, match=r"layout='tree': an \.ndjson file has no images to place"):
             evosplit_yolo(path, tmp_path / "out", RATIOS, layout="tree")
 
+    def test_images_in_folders_of_their_subsets(self, tmp_path):
+        """With `path` Ultralytics would look for an image in the folder of its new subset."""
+        path = tmp_path / "set.ndjson"
+        path.write_text("\n".join((self.LINES[0].replace('"x"', '"path": "pictures", "x"'), *self.LINES[1:])))
+        with pytest.raises(EvoSplitError, match=r"set\.ndjson has `path`: 'pictures', .*split that folder instead"):
+            evosplit_yolo(path, tmp_path / "out", RATIOS)
+        assert not (tmp_path / "out").exists()
+
     def test_other_names(self, tmp_path):
         """Ultralytics takes no other names of subsets there."""
         path = tmp_path / "set.ndjson"
