@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
@@ -69,21 +70,30 @@ def check_images(table: Table) -> None:
     path = table.file.path
     if not table.image_ids:
         raise EvoSplitError(f"{path} holds no image; there is nothing to split")
-    wrong = _no_ids(table.image_ids)
+    _check_ids(
+        path,
+        table.image_ids,
+        "image",
+        "images",
+        written=lambda position: table.file.written(table.file.images, position, "id"),
+    )
+
+
+def _check_ids(path: Path, ids: Sequence[Any], one: str, many: str, *, written: Callable[[int], str]) -> None:
+    """Refuse ids that are none, and those that are there twice."""
+    wrong = _no_ids(ids)
     if wrong:
-        shown = (
-            f"images[{position}] has id {table.file.written(table.file.images, position, 'id')}" for position in wrong
-        )
-        remedy = "give each image an integer id"
-        if any(isinstance(table.image_ids[position], float) for position in wrong):
+        shown = (f"{many}[{position}] has id {written(position)}" for position in wrong)
+        remedy = f"give each {one} an integer id"
+        if any(isinstance(ids[position], float) for position in wrong):
             remedy = _COERCE
         raise EvoSplitError(f"{path}: {listed(shown, 3, total=len(wrong))}; {remedy}")
-    again = repeated(column(table.image_ids))
+    again = repeated(column(ids))
     if len(again):
-        shown = (as_written(table.image_ids[position]) for position in again)
+        shown = (as_written(ids[position]) for position in again)
         raise EvoSplitError(
-            f"{path}: {counted(len(again), 'image repeats an id', 'images repeat an id')}: "
-            f"{listed(shown, _IDS_SHOWN, total=len(again))}; give each image its own id"
+            f"{path}: {counted(len(again), f'{one} repeats an id', f'{many} repeat an id')}: "
+            f"{listed(shown, _IDS_SHOWN, total=len(again))}; give each {one} its own id"
         )
 
 
@@ -105,20 +115,8 @@ def check_images_differ(tables: Sequence[Table]) -> None:
 def check_categories(table: Table) -> None:
     """Refuse categories that cannot be told apart or count less than nothing."""
     path = table.file.path
-    wrong = _no_ids(table.category_ids)
-    if wrong:
-        shown = (f"categories[{position}] has id {as_written(table.category_ids[position])}" for position in wrong)
-        remedy = "give each category an integer id"
-        if any(isinstance(table.category_ids[position], float) for position in wrong):
-            remedy = _COERCE
-        raise EvoSplitError(f"{path}: {listed(shown, 3, total=len(wrong))}; {remedy}")
-    again = repeated(column(table.category_ids))
-    if len(again):
-        shown = (as_written(table.category_ids[position]) for position in again)
-        raise EvoSplitError(
-            f"{path}: {counted(len(again), 'category repeats an id', 'categories repeat an id')}: "
-            f"{listed(shown, _IDS_SHOWN, total=len(again))}; give each category its own id"
-        )
+    ids = table.category_ids
+    _check_ids(path, ids, "category", "categories", written=lambda position: as_written(ids[position]))
     negative = [
         f"category {as_written(table.category_ids[position])} has {key} {category[key]}"
         for key in ("image_count", "instance_count")
