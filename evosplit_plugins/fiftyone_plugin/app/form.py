@@ -13,6 +13,7 @@ from evosplit import EvoSplitError, LabelCounts
 from evosplit.constraints import resolve_constraints
 from evosplit.ratios import Subsets
 from evosplit_plugins.fiftyone_plugin import duplicates, fields, reading, runs
+from evosplit_plugins.fiftyone_plugin.app.base import in_a_sentence, refuse
 from evosplit_plugins.fiftyone_plugin.app.output import plain
 from evosplit_plugins.fiftyone_plugin.app.request import (
     DEFAULT_CUSTOM,
@@ -50,7 +51,7 @@ def build_form(ctx: Any) -> Any:
     samples = ctx.target_view()
     paths = reading.label_paths(samples)
     if not paths:
-        _refuse(inputs, "labels_error", f"The dataset {ctx.dataset.name!r} has no field with labels to spread.")
+        refuse(inputs, f"The dataset {ctx.dataset.name!r} has no field with labels to spread.", "labels_error")
         return types.Property(inputs, view=types.View(label="EvoSplit"))
     _add_label_field(inputs, paths)
     _add_subsets(inputs, ctx.params)
@@ -118,7 +119,7 @@ def _add_preview(inputs: Any, ctx: Any, samples: Any) -> None:
         placed = _placed(ctx, samples, request)
         together = _together(ctx, samples, request)
     except EvoSplitError as error:
-        _refuse(inputs, "request_error", _sentence(error))
+        refuse(inputs, in_a_sentence(error), "request_error")
         return
     sizes = ", ".join(f"{name} {size:,}" for name, size in zip(subsets.names, subsets.sizes, strict=True))
     groups = request.request.groups or request.reading.near_duplicates
@@ -330,18 +331,6 @@ def _add_search(inputs: Any, params: Mapping[str, Any]) -> None:
         effort.add_choice(name, label=label)
     row.enum("effort", effort.values(), default="normal", label="Effort", view=effort)
     row.int("seed", default=0, label="Seed", min=0, view=types.FieldView(space=4))
-
-
-def _refuse(inputs: Any, name: str, sentence: str) -> None:
-    """Show what is wrong, and keep the form from being executed."""
-    prop = inputs.view(name, types.Error(label=plain(sentence)))
-    prop.invalid = True
-    prop.error_message = sentence
-
-
-def _sentence(error: EvoSplitError) -> str:
-    text = str(error)
-    return text[:1].upper() + text[1:] + ("" if text.endswith(".") else ".")
 
 
 def _remember(ctx: Any, what: Sequence[Any], find: Callable[[], Any]) -> Any:

@@ -11,7 +11,8 @@ from typing import Any
 import fiftyone as fo
 
 from evosplit import EvoSplitError, __version__
-from evosplit_plugins.fiftyone_plugin.app.operators import OPERATORS, PLUGIN
+from evosplit_plugins.fiftyone_plugin.app.base import PLUGIN
+from evosplit_plugins.fiftyone_plugin.app.operators import OPERATORS
 from evosplit_plugins.fiftyone_plugin.app.output import PANEL
 
 __all__ = ["install", "plugin_definition"]

@@ -17,7 +17,7 @@ from evosplit import EvoSplitError, LabelCounts, ParetoFront, Split, SplitReport
 from evosplit.report import Table
 from evosplit_plugins.fiftyone_plugin import runs
 from evosplit_plugins.fiftyone_plugin.app import figures
-from evosplit_plugins.fiftyone_plugin.app.operators import ICON, PLUGIN, reload_app, run_label
+from evosplit_plugins.fiftyone_plugin.app.base import ICON, PLUGIN, refresh_app
 from evosplit_plugins.fiftyone_plugin.app.output import (
     LABELS,
     LABELS_IN_WORDS,
@@ -32,6 +32,7 @@ from evosplit_plugins.fiftyone_plugin.app.output import (
     table_columns,
     table_rows,
 )
+from evosplit_plugins.fiftyone_plugin.app.records import add_runs
 from evosplit_plugins.fiftyone_plugin.reading import is_grouped, plural
 from evosplit_plugins.fiftyone_plugin.writing import units_of, write_split
 
@@ -92,7 +93,7 @@ class EvoSplitPanel(foo.Panel):  # type: ignore[misc]  # fiftyone is untyped
         members = units_of(ctx.dataset)
         try:
             split, n_gone = _what_is_left(_point(run, self._selected(ctx, run)), members)
-            write_split(
+            written = write_split(
                 ctx.dataset,
                 split,
                 field=run.field,
@@ -104,7 +105,7 @@ class EvoSplitPanel(foo.Panel):  # type: ignore[misc]  # fiftyone is untyped
             ctx.ops.notify(str(error), variant="error")
             return
         ctx.panel.set_state({"run": None, "point": None})
-        reload_app(ctx, run.field)
+        refresh_app(ctx, run.field, created=written.created_field)
         gone = f"; {plural(n_gone, 'sample')} deleted since" if n_gone else ""
         ctx.ops.notify(f"Applied: {_sizes(split)}{gone}", variant="success")
 
@@ -181,17 +182,8 @@ class EvoSplitPanel(foo.Panel):  # type: ignore[misc]  # fiftyone is untyped
             _table(ctx, panel, "measures", measures)
 
     def _render_choice(self, ctx: Any, panel: Any, run: runs.SplitRun) -> None:
-        choices = types.DropdownView()
-        for key in reversed(runs.run_keys(ctx.dataset)):
-            choices.add_choice(key, label=run_label(ctx.dataset, key))
-        panel.enum(
-            "run",
-            choices.values(),
-            default=run.key,
-            label="Split",
-            view=choices,
-            on_change=self.on_run,
-        )
+        keys = runs.run_keys(ctx.dataset)
+        add_runs(panel, ctx.dataset, keys, "run", default=run.key, label="Split", on_change=self.on_run)
 
     def _render_front(
         self,

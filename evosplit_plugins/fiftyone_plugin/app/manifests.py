@@ -1,0 +1,144 @@
+"""The operators that save a recorded split to a file and replay one, through the browser or on the server."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, ClassVar
+
+import fiftyone.operators.types as types
+
+from evosplit import EvoSplitError, Split
+from evosplit_plugins.fiftyone_plugin import api, runs
+from evosplit_plugins.fiftyone_plugin.app.base import RecordOperator, refresh_app, refresh_panels, refuse
+from evosplit_plugins.fiftyone_plugin.app.form import add_overwrite
+from evosplit_plugins.fiftyone_plugin.app.records import NO_RECORD, add_runs
+
+__all__ = ["ApplyManifest", "SaveManifest"]
+
+
+class SaveManifest(RecordOperator):
+    """Save the latest split to a file."""
+
+    about: ClassVar[Mapping[str, Any]] = {
+        "name": "save_manifest",
+        "label": "EvoSplit: save manifest",
+        "description": "Write a recorded split to a file, to replay it later or elsewhere",
+        "icon": "save",
+    }
+
+    def __call__(self, samples: Any, path: str, *, run_key: str | None = None) -> Split:
+        """Save from Python."""
+        return api.save_manifest(samples, path, run_key=run_key)
+
+    def resolve_input(self, ctx: Any) -> Any:
+        """Ask which split, and where to."""
+        inputs = types.Object()
+        keys = runs.run_keys(ctx.dataset)
+        if not keys:
+            refuse(inputs, NO_RECORD)
+        else:
+            add_runs(inputs, ctx.dataset, keys, default=keys[-1], label="Split")
+            _ask_way(inputs, "download", "Download it", "Save it to")
+            if _on_server(ctx):
+                note = "On the machine that runs FiftyOne; a file that is no manifest is not replaced"
+                inputs.str("path", default=str(Path.home() / "split.json"), label="File", description=note)
+        return self.form(inputs)
+
+    def do(self, ctx: Any) -> dict[str, Any]:
+        """Write the file, to the browser or on the server."""
+        key = ctx.params.get("run_key")
+        if _on_server(ctx):
+            path = _path(ctx)
+            split = api.save_manifest(ctx.dataset, path, run_key=key)
+            return {"message": f"{len(split.sample_ids):,} entries were written to {path}."}
+        name = f"{ctx.dataset.slug}-split.json"
+        with TemporaryDirectory() as folder:
+            path = Path(folder) / name
+            split = api.save_manifest(ctx.dataset, path, run_key=key)
+            content = base64.b64encode(path.read_bytes()).decode("ascii")
+        ctx.ops.browser_download(f"data:application/json;base64,{content}", filename=name)
+        return {"message": f"{len(split.sample_ids):,} entries were downloaded as {name}."}
+
+
+class ApplyManifest(RecordOperator):
+    """Replay a saved split."""
+
+    about: ClassVar[Mapping[str, Any]] = {
+        "name": "apply_manifest",
+        "label": "EvoSplit: apply manifest",
+        "description": "Tag the samples as a saved split says",
+        "icon": "replay",
+    }
+
+    def __call__(self, samples: Any, path: str, *, field: str | None = None, overwrite: bool = False) -> Split:
+        """Replay from Python."""
+        return api.apply_split(samples, path, field=field, overwrite=overwrite)
+
+    def resolve_input(self, ctx: Any) -> Any:
+        """Ask for the file and where to write."""
+        inputs = types.Object()
+        inputs.view_target(ctx, action_description="Tag")
+        _ask_way(inputs, "upload", "Upload it", "Read it from")
+        if _on_server(ctx):
+            note = "A split.json on the machine that runs FiftyOne"
+            inputs.str("path", required=True, label="File", description=note)
+        else:
+            # The form is resolved at every change; only the run needs the content.
+            view = types.FileView(types=".json", lite=True)
+            inputs.define_property("manifest", types.UploadedFile(), required=True, label="A split.json", view=view)
+        inputs.str(
+            "field",
+            label="Field",
+            description="Write into this field; empty for sample tags",
+            allow_empty=True,
+        )
+        field = ctx.params.get("field")
+        if field and ctx.dataset.get_field(field) is not None and field not in runs.written_fields(ctx.dataset):
+            add_overwrite(inputs)
+        return self.form(inputs)
+
+    def do(self, ctx: Any) -> dict[str, Any]:
+        """Write what the file says."""
+        field, overwrite = ctx.params.get("field") or None, bool(ctx.params.get("overwrite"))
+        created = field is not None and ctx.dataset.get_field(field) is None
+        with TemporaryDirectory() as folder:
+            path = _path(ctx) if _on_server(ctx) else _uploaded(ctx, Path(folder))
+            split = api.apply_split(ctx.target_view(), path, field=field, overwrite=overwrite)
+        refresh_app(ctx, field, created=created)
+        refresh_panels(ctx)
+        sizes = ", ".join(f"{name} {size:,}" for name, size in zip(split.names, split.sizes, strict=True))
+        return {"message": f"Replayed: {sizes}."}
+
+
+def _ask_way(inputs: Any, browser: str, here: str, there: str) -> None:
+    """Ask whether a file is on the machine of the browser, the first choice, or on that of FiftyOne."""
+    way = types.RadioGroup(orientation="horizontal")
+    way.add_choice(browser, label=here)
+    way.add_choice("server", label=f"{there} the machine that runs FiftyOne")
+    inputs.enum("way", way.values(), default=browser, label="The file", view=way)
+
+
+def _on_server(ctx: Any) -> bool:
+    way = ctx.params.get("way")
+    return bool(way == "server" or (way is None and ctx.params.get("path") is not None))
+
+
+def _uploaded(ctx: Any, folder: Path) -> Path:
+    """Put the uploaded file into a folder."""
+    given = ctx.params.get("manifest") or {}
+    content = given.get("content")
+    if not content:
+        raise EvoSplitError("no file is given; choose the split.json that was saved")
+    path = folder / Path(str(given.get("name") or "split.json")).name
+    path.write_bytes(base64.b64decode(str(content).rpartition(",")[2]))  # some browsers send a data URL
+    return path
+
+
+def _path(ctx: Any) -> Path:
+    given = str(ctx.params.get("path") or "").strip()
+    if not given:
+        raise EvoSplitError("no file is given; name one, for example split.json")
+    return Path(given).expanduser()

@@ -1,0 +1,76 @@
+"""Recorded splits: how a list names them, and the operator that takes back the latest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import fiftyone.operators.types as types
+
+from evosplit_plugins.fiftyone_plugin import api, runs
+from evosplit_plugins.fiftyone_plugin.app.base import RecordOperator, refresh_app, refresh_panels, refuse
+from evosplit_plugins.fiftyone_plugin.app.output import plain
+from evosplit_plugins.fiftyone_plugin.app.request import several
+
+__all__ = ["NO_RECORD", "UndoSplit", "add_runs", "run_label"]
+
+NO_RECORD = "No split by EvoSplit is recorded on this dataset."
+
+
+class UndoSplit(RecordOperator):
+    """Take back the latest split."""
+
+    about: ClassVar[Mapping[str, Any]] = {
+        "name": "undo_split",
+        "label": "EvoSplit: undo",
+        "description": "Restore the tags (or the field) as they were before the latest split",
+        "icon": "undo",
+    }
+
+    def __call__(self, samples: Any) -> None:
+        """Undo from Python."""
+        api.undo_split(samples)
+
+    def resolve_input(self, ctx: Any) -> Any:
+        """Say what will be undone."""
+        inputs = types.Object()
+        keys = runs.run_keys(ctx.dataset)
+        if not keys:
+            refuse(inputs, NO_RECORD)
+        else:
+            info = ctx.dataset.get_run_info(keys[-1])
+            sizes = ", ".join(f"{name} {size:,}" for name, size in info.config.sizes.items())
+            where = f"the field {info.config.field}" if info.config.field else "tags"
+            made = info.timestamp.strftime("%Y-%m-%d %H:%M")
+            what = f"Takes back the split of {made} UTC: {sizes}, written as {where}."
+            inputs.view("what", types.Notice(label=plain(what)))
+        return self.form(inputs)
+
+    def do(self, ctx: Any) -> dict[str, Any]:
+        """Undo."""
+        run = api.undo_split(ctx.dataset)
+        refresh_app(ctx, run.field, created=run.created_field)
+        refresh_panels(ctx)
+        return {"message": f"The split {run.key} was undone: {len(run.samples):,} samples are as they were."}
+
+
+def run_label(dataset: Any, key: str) -> str:
+    """Name a recorded split for a reader: its number, sizes, how it was made, and when."""
+    info = dataset.get_run_info(key)
+    settings = info.config.settings
+    said = [", ".join(f"{name} {size:,}" for name, size in info.config.sizes.items())]
+    said += [f"{name} {settings[name]}" for name in ("seed", "effort") if settings.get(name) is not None]
+    groups = several(settings.get("group_by"))
+    if groups:
+        said.append(f"groups by {', '.join(groups)}")
+    if info.config.field:
+        said.append(f"field {info.config.field}")
+    return f"{key.removeprefix('evosplit_')}: {' · '.join(said)} ({info.timestamp:%Y-%m-%d %H:%M} UTC)"
+
+
+def add_runs(inputs: Any, dataset: Any, keys: list[str], name: str = "run_key", **options: Any) -> None:
+    """Add a list of recorded splits, the latest first."""
+    choices = types.DropdownView()
+    for key in reversed(keys):
+        choices.add_choice(key, label=run_label(dataset, key))
+    inputs.enum(name, choices.values(), view=choices, **options)
