@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from evosplit import LabelCounts, Split
+from evosplit import EvoSplitError, LabelCounts, Split
 from evosplit.errors import checked_keywords
 from evosplit.methods.base import Method
 from evosplit.rng import Seed
@@ -24,7 +24,16 @@ from evosplit_plugins.progress import OnProgress, Phases
 from evosplit_plugins.request import Request
 from evosplit_plugins.staging import Plan
 
-__all__ = ["apply_split", "audit", "evosplit_fiftyone", "read_counts", "refuse_values", "save_manifest", "undo_split"]
+__all__ = [
+    "apply_split",
+    "audit",
+    "check_asked",
+    "evosplit_fiftyone",
+    "read_counts",
+    "refuse_values",
+    "save_manifest",
+    "undo_split",
+]
 
 PathLike = str | os.PathLike[str]
 
@@ -76,7 +85,8 @@ def evosplit_fiftyone(
         The number of folds, instead of ratios; the subsets are called fold0, fold1, ...
     label_field
         The field or fields whose labels are spread, `frames.` before the name for frame labels; by default the most
-        likely one.
+        likely one. Of Segmentations the classes that a mask shows are the labels; a field with a string, or a list of
+        strings, has labels too. An empty list asks for none: only what `stratify_by` names is balanced.
     field
         Write the subsets into this string field instead of tags; it is created if missing.
     overwrite
@@ -121,6 +131,7 @@ def evosplit_fiftyone(
     """
     given = locals()
     request = call_with(Request, given)
+    check_asked(label_field, request)
     if field is not None and not overwrite:
         refuse_values(samples, field, request)
     outcome = split_with(
@@ -132,6 +143,16 @@ def evosplit_fiftyone(
         on_progress=on_progress,
     )
     return outcome.split
+
+
+def check_asked(label_field: str | Sequence[str] | None, request: Request) -> None:
+    """Refuse a split without labels that has nothing else to balance."""
+    if label_field is not None and not label_field and not request.strata:
+        raise EvoSplitError(
+            "neither labels nor anything else is to be spread evenly; name label fields with label_field=, or what to "
+            "balance with stratify_by=",
+            parameter="label_field",
+        )
 
 
 def refuse_values(samples: Any, field: str, request: Request) -> None:
@@ -152,8 +173,9 @@ def read_counts(samples: Any, *, label_field: str | Sequence[str] | None = None)
     samples
         A FiftyOne dataset or view; a view of patches, clips or frames counts for the samples it was cut from.
     label_field
-        One or several fields with Classification(s), Detection(s), Polyline(s), Keypoint(s) or TemporalDetection(s);
-        `frames.` before the name for frame labels. By default the most likely one.
+        One or several fields with Classification(s), Detection(s), Polyline(s), Keypoint(s), TemporalDetection(s),
+        Segmentation (the classes that a mask shows), a string or a list of strings; `frames.` before the name for frame
+        labels. By default the most likely one; never one of the last three.
     """
     return count_labels(samples, choose_fields(samples, label_field))
 

@@ -26,6 +26,8 @@ try:
 except ImportError as error:
     raise MissingExtraError("FiftyOne is not installed", "fiftyone") from error
 
+from evosplit_plugins.fiftyone_plugin.masks import MaskPath, mask_classes
+
 __all__ = [
     "FRAMES",
     "Overview",
@@ -34,11 +36,13 @@ __all__ = [
     "count_columns",
     "count_labels",
     "count_names",
+    "count_units",
     "files_of_units",
     "flattened",
     "groups_of",
     "is_generated",
     "is_grouped",
+    "label_fields",
     "label_paths",
     "likely_field",
     "lists_of",
@@ -66,6 +70,7 @@ _LABEL_OF = {
 }
 _GENERATED = (fop.PatchesView, fop.EvaluationPatchesView, focl.ClipsView, fovi.FramesView)
 _EMPTY = "has no sample in this view; there is nothing to split"
+_OTHERS = ("filepath", "tags", "metadata")  # fields of every sample that say nothing of what it shows
 _LIKELY_NAMES = ("ground_truth", "gt", "annotations", "labels", "detections", "objects", "segmentations")
 
 
@@ -105,10 +110,16 @@ def root_dataset(samples: Any) -> Any:
 
 
 def label_paths(samples: Any) -> dict[str, str]:
-    """Map each field that carries labels to the path of its label names: gt to gt.detections.label."""
-    paths = _paths_in(samples.get_field_schema(flat=True))
+    """Map each field that labels can be read from to their path: gt to gt.detections.label.
+
+    Fields with labels come first, then masks, then fields with a text or a list of texts.
+    """
+    schema = samples.get_field_schema(flat=True)
+    paths = _paths_in(schema)
     frames = samples.get_frame_field_schema(flat=True) or {}
-    return {**paths, **{FRAMES + name: FRAMES + path for name, path in _paths_in(frames).items()}}
+    paths |= {FRAMES + name: FRAMES + path for name, path in _paths_in(frames).items()}
+    masks = [name for name, field in schema.items() if getattr(field, "document_type", None) is fo.Segmentation]
+    return {**paths, **{name: MaskPath(f"{name}.mask") for name in masks}, **{name: name for name in _texts_in(schema)}}
 
 
 def _paths_in(schema: dict[str, Any]) -> dict[str, str]:
@@ -119,6 +130,21 @@ def _paths_in(schema: dict[str, Any]) -> dict[str, str]:
         if label is not None and not inside_label and not isinstance(field, fo.ListField):
             paths[name] = f"{name}.{label}"
     return paths
+
+
+def _texts_in(schema: dict[str, Any]) -> list[str]:
+    """List the fields with a text, or a list of texts, that are no part of another field."""
+    texts = [
+        name
+        for name, field in schema.items()
+        if isinstance(field.field if isinstance(field, fo.ListField) else field, fo.StringField)
+    ]
+    return [name for name in texts if "." not in name and name not in _OTHERS and not schema[name].read_only]
+
+
+def label_fields(paths: Mapping[str, str]) -> list[str]:
+    """List those of the paths that FiftyOne knows as labels: no masks, no texts."""
+    return [name for name, path in paths.items() if path != name and not isinstance(path, MaskPath)]
 
 
 def likely_field(paths: Iterable[str]) -> str | None:
@@ -141,20 +167,21 @@ def likely_field(paths: Iterable[str]) -> str | None:
 
 
 def choose_fields(samples: Any, label_field: str | Sequence[str] | None) -> dict[str, str]:
-    """Return the label paths of the given fields, by default of the likely one."""
+    """Return the label paths of the given fields, by default of the likely one; an empty list asks for no labels."""
     known = label_paths(samples)
     if label_field is None:
-        guess = likely_field(known)
+        guess = likely_field(label_fields(known))
         if guess is None:
             _check_some(samples)
+            others = [name for name in known if name not in label_fields(known)]
+            which = f"name one of {', '.join(map(repr, others))}" if others else "add one"
             raise EvoSplitError(
-                f"{name_of(samples)} has no field with labels; add one of "
-                f"{', '.join(kind.__name__ for kind in _LABEL_OF)} to its samples"
+                f"{name_of(samples)} has no field with labels ({', '.join(kind.__name__ for kind in _LABEL_OF)}); "
+                f"{which}, or split without labels: label_field=[] and stratify_by=",
+                parameter="label_field",
             )
         return {guess: known[guess]}
     fields = [label_field] if isinstance(label_field, str) else list(label_field)
-    if not fields:
-        raise EvoSplitError("label_field= is empty; name at least one field, or leave it out for the likely one")
     for field in fields:
         if field not in known:
             _check_some(samples)
@@ -200,7 +227,17 @@ class Units:
 
     def values(self, paths: Iterable[Any]) -> list[list[Any]]:
         """Read the unit of each row and each path or expression, in one pass so that they stay aligned."""
-        keys, *columns = self.samples.values([self.key, *paths])
+        asked = list(paths)
+        masks = [path for path in asked if isinstance(path, MaskPath)]
+        plain = [path for path in asked if not isinstance(path, MaskPath)]
+        row = "sample_id" if is_generated(self.samples) else "id"
+        keys, *columns = self.samples.values([self.key, *plain, *((row,) if masks else ())])
+        if masks:
+            samples = columns.pop()
+            dataset = root_dataset(self.samples)
+            shown = {path: mask_classes(dataset, samples, path) for path in masks}
+            rest = iter(columns)
+            columns = [shown[path] if isinstance(path, MaskPath) else next(rest) for path in asked]
         if self.group_of_sample is not None:
             keys = [self.group_of_sample[key] for key in keys]
         return [keys, *columns]
@@ -316,38 +353,56 @@ def _listed(value: Any) -> Sequence[str | None]:
 
 @dataclass(frozen=True)
 class Overview:
-    """What a split would work on, counted by the database without reading the labels; `labels` are their names."""
+    """What a split would work on, counted by the database without reading the labels.
+
+    Attributes
+    ----------
+    units
+        How many samples (in a grouped dataset groups) there are.
+    labels
+        How often each label occurs.
+    grouped
+        Whether units are groups.
+    unread
+        Fields whose labels only reading can tell: masks.
+    """
 
     units: int
-    labels: tuple[str, ...]
-    instances: int
+    labels: Mapping[str, int]
     grouped: bool
+    unread: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         """Say it in one sentence."""
-        unit = "group" if self.grouped else "sample"
+        unit = plural(self.units, "group" if self.grouped else "sample")
+        if not self.labels:
+            return f"{unit}, with the classes that the masks in {', '.join(self.unread)} show," if self.unread else unit
         labels = plural(len(self.labels), "label")
-        return f"{plural(self.units, unit)} with {labels} and {plural(self.instances, 'instance')}"
+        return f"{unit} with {labels} and {plural(sum(self.labels.values()), 'instance')}"
+
+
+def count_units(samples: Any) -> int:
+    """Count the units of a collection."""
+    units = Units.of(samples)
+    if units.key == "id":
+        return int(units.samples.count())
+    if units.group_of_sample is not None or is_grouped(root_dataset(samples)):
+        return len(set(units.values([])[0]))
+    return len(units.samples.distinct(units.key))
 
 
 def overview(samples: Any, paths: Mapping[str, str]) -> Overview:
     """Count units, labels and instances of a collection."""
-    units = Units.of(samples)
-    grouped = is_grouped(root_dataset(samples))
-    if units.group_of_sample is not None or (grouped and units.key != "id"):
-        n_units = len(set(units.values([])[0]))
-    elif units.key == "id":
-        n_units = units.samples.count()
-    else:
-        n_units = len(units.samples.distinct(units.key))
-    values = units.samples.aggregate([fo.CountValues(path) for path in paths.values()])
-    counted = {
+    counted_by_database = {field: path for field, path in paths.items() if not isinstance(path, MaskPath)}
+    values = Units.of(samples).samples.aggregate([fo.CountValues(path) for path in counted_by_database.values()])
+    labels = {
         f"{field}/{name}" if len(paths) > 1 else str(name): n
-        for field, found in zip(paths, values, strict=True)
+        for field, found in zip(counted_by_database, values, strict=True)
         for name, n in found.items()
         if name is not None
     }
-    return Overview(n_units, tuple(counted), sum(counted.values()), grouped)
+    unread = tuple(field for field in paths if field not in counted_by_database)
+    return Overview(count_units(samples), labels, is_grouped(root_dataset(samples)), unread)
 
 
 def plural(number: int, noun: str) -> str:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import base64
 import dataclasses
 import json
+import re
+import secrets
 import zlib
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -24,6 +27,7 @@ __all__ = [
     "load_run",
     "next_key",
     "run_keys",
+    "run_number",
     "save_run",
     "tags_on",
     "written_fields",
@@ -33,6 +37,7 @@ __all__ = [
 METHOD = "evosplit"
 DESCRIPTION = "Subset assigned by EvoSplit"  # of the fields that it creates
 _PREFIX = "evosplit_"
+_KEY = re.compile(rf"{_PREFIX}[0-9]+_[0-9a-f]+")
 _CSR_PARTS = ("data", "indices", "indptr")  # in the order in which scipy takes them
 
 
@@ -62,6 +67,8 @@ class SplitRun:
         What samples carried before, where the split replaced something.
     keep_tags
         Whether the tags of earlier splits with other names were left.
+    views
+        The names of the views of its subsets that the split saved.
     """
 
     key: str
@@ -74,21 +81,35 @@ class SplitRun:
     before: Mapping[str, Any]
     taken: Mapping[str, Sequence[str]] = dataclasses.field(default_factory=dict)
     keep_tags: bool = False
+    views: tuple[str, ...] = ()
 
 
 def run_keys(dataset: Any) -> list[str]:
     """List the keys of the splits recorded on a dataset, oldest first."""
-    keys = [key for key in dataset.list_runs(method=METHOD) if key.removeprefix(_PREFIX).isdigit()]
-    return sorted(keys, key=_number)
+    keys = [key for key in dataset.list_runs(method=METHOD) if _KEY.fullmatch(key)]
+    numbers = Counter(map(run_number, keys))
+
+    def when(key: str) -> tuple[int, Any]:
+        twice = numbers[run_number(key)] > 1  # two processes recorded splits at the same time
+        return run_number(key), dataset.get_run_info(key).timestamp if twice else None
+
+    return sorted(keys, key=when)
 
 
 def next_key(dataset: Any) -> str:
-    """Return a key for a new run: one more than the last."""
-    return f"{_PREFIX}{max(map(_number, run_keys(dataset)), default=0) + 1}"
+    """Return a key for a new run: one more than the last, and letters that no other process draws at the same time."""
+    return f"{_PREFIX}{max(map(run_number, run_keys(dataset)), default=0) + 1}_{secrets.token_hex(3)}"
 
 
-def _number(key: str) -> int:
-    return int(key.removeprefix(_PREFIX))
+def run_number(key: str) -> int:
+    """Return the number of a recorded split.
+
+    Examples
+    --------
+    >>> run_number("evosplit_12_a1b2c3")
+    12
+    """
+    return int(key.removeprefix(_PREFIX).partition("_")[0])
 
 
 def written_tags(dataset: Any) -> set[str]:
@@ -149,6 +170,7 @@ def save_run(dataset: Any, run: SplitRun) -> None:
         created_field=run.created_field,
         managed=sorted(run.managed),
         keep_tags=run.keep_tags,
+        views=list(run.views),
         settings=dict(split.settings),
     )
     dataset.register_run(run.key, config)
@@ -187,6 +209,7 @@ def load_run(dataset: Any, key: str | None = None) -> SplitRun:
         before=record["before"],
         taken=record["taken"],
         keep_tags=config.keep_tags,
+        views=tuple(config.views),
     )
 
 

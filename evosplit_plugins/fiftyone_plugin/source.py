@@ -24,6 +24,7 @@ from evosplit_plugins.fiftyone_plugin.reading import (
     files_of_units,
     is_generated,
     is_grouped,
+    label_fields,
     label_paths,
     name_of,
     root_dataset,
@@ -213,7 +214,7 @@ def _label_paths(
         return choose_fields(samples, asked), ()
     known = label_paths(samples)
     if asked is None:
-        return choose_fields(samples, None) if known else {}, ()
+        return choose_fields(samples, None) if label_fields(known) else {}, ()
     names = [asked] if isinstance(asked, str) else list(asked)
     missing = [name for name in names if name not in known]
     notes = (

@@ -9,6 +9,7 @@ from typing import Any
 
 import fiftyone as fo
 import numpy as np
+from fiftyone import ViewField as F
 
 from evosplit import EvoSplitError, Split
 from evosplit_plugins.fiftyone_plugin import runs
@@ -18,6 +19,7 @@ __all__ = [
     "Target",
     "check_field",
     "check_values",
+    "subset_view",
     "subsets_of_units",
     "undo_split",
     "units_of",
@@ -179,6 +181,7 @@ def write_split(
     label_fields: Sequence[str] = (),
     keep_tags: bool = False,
     overwrite: bool = False,
+    saved_views: bool = False,
     members: Mapping[str, list[str]] | None = None,
 ) -> runs.SplitRun:
     """Write a split onto its samples and record it.
@@ -199,10 +202,13 @@ def write_split(
         Leave the tags of earlier splits with other names.
     overwrite
         Replace values of the field that EvoSplit did not write.
+    saved_views
+        Also save a view of each subset under its name, where no view has that name.
     members
         What `units_of` gives, where it is known already.
     """
     dataset = root_dataset(samples)
+    dataset.reload()  # another process may have recorded splits, or added the field
     check_field(dataset, field)
     with without_collecting():
         managed = frozenset(split.names)
@@ -229,10 +235,13 @@ def write_split(
             before=snap.before,
             taken=taken,
             keep_tags=keep_tags,
+            views=tuple(name for name in split.names if saved_views and not dataset.has_saved_view(name)),
         )
         runs.save_run(dataset, run)
         try:
             _write(dataset, snap, subset, Target(field, managed, taken))
+            for name in run.views:
+                dataset.save_view(name, subset_view(dataset, name, field), description=runs.DESCRIPTION)
         except BaseException:
             undo_split(dataset)
             raise
@@ -250,12 +259,23 @@ def undo_split(dataset: Any) -> runs.SplitRun:
         The record of the split that was taken back.
     """
     dataset = root_dataset(dataset)
+    dataset.reload()
     with without_collecting():
         run = runs.load_run(dataset)
         target = Target(run.field, run.managed, run.taken)
         _restore(dataset, run.samples, run.before, target, created_field=run.created_field)
+        for name in run.views:
+            if dataset.has_saved_view(name):
+                dataset.delete_saved_view(name)
         runs.delete_run(dataset, run.key)
     return run
+
+
+def subset_view(dataset: Any, name: str, field: str | None) -> Any:
+    """Return the view of the samples that carry a tag, or a value of a field; of groups, all slices of these."""
+    if field is None:
+        return dataset.match_tags(name)
+    return dataset.match(F(field) == name)
 
 
 def new_tags(tags: Sequence[str], name: str, managed: Collection[str]) -> list[str]:

@@ -10,7 +10,7 @@ from evosplit import ParetoFront, SplitReport
 from evosplit.report import plotly
 from evosplit.report.tables import objective_titles
 
-__all__ = ["front_figure", "hidden_objectives", "label_figure", "shown_labels"]
+__all__ = ["front_figure", "hidden_objectives", "label_figure", "of_fixed_height", "shown_labels"]
 
 LABELS_AT_FIRST = 24
 LABELS_AT_MOST = 1000
@@ -33,12 +33,12 @@ def label_figure(report: SplitReport, *, everything: bool = False) -> dict[str, 
     above = 16 + _LEGEND_ROW * ceil(len(figure["data"]) / 2)  # two names fit into the narrowest panel
     layout["height"] += above - layout["margin"]["t"]
     layout["margin"] |= {"t": above}
-    return _of_fixed_height(figure)
+    return of_fixed_height(figure)
 
 
 def front_figure(front: ParetoFront, *, applied: int, selected: int) -> dict[str, Any]:
     """Draw the trade-offs: the one in use is a star, the selected one is ringed."""
-    return _of_fixed_height(plotly.front_figure(front, applied, selected=selected))
+    return of_fixed_height(plotly.front_figure(front, applied, selected=selected))
 
 
 def hidden_objectives(names: Sequence[str]) -> str:
@@ -54,7 +54,7 @@ def hidden_objectives(names: Sequence[str]) -> str:
     return f" {', '.join(shown)}." if shown else ""
 
 
-def _of_fixed_height(figure: dict[str, Any]) -> dict[str, Any]:
+def of_fixed_height(figure: dict[str, Any]) -> dict[str, Any]:
     """Fix the height of the plot's element, from which a responsive plot takes its own whenever the window changes."""
     style = {"height": f"{figure['layout']['height']}px", "width": "100%"}
     return {**figure, "config": _CONFIG, "componentsProps": {"plotly": {"style": style}}}

@@ -14,7 +14,7 @@ from evosplit import EvoSplitError, Split
 from evosplit_plugins.fiftyone_plugin import api, runs
 from evosplit_plugins.fiftyone_plugin.app.base import RecordOperator, refresh_app, refresh_panels, refuse
 from evosplit_plugins.fiftyone_plugin.app.form import add_overwrite
-from evosplit_plugins.fiftyone_plugin.app.records import NO_RECORD, add_runs
+from evosplit_plugins.fiftyone_plugin.app.records import NO_RECORD, runs_view
 
 __all__ = ["ApplyManifest", "SaveManifest"]
 
@@ -40,7 +40,8 @@ class SaveManifest(RecordOperator):
         if not keys:
             refuse(inputs, NO_RECORD)
         else:
-            add_runs(inputs, ctx.dataset, keys, default=keys[-1], label="Split")
+            choices = runs_view(ctx.dataset, keys)
+            inputs.enum("run_key", choices.values(), default=keys[-1], label="Split", view=choices)
             _ask_way(inputs, "download", "Download it", "Save it to")
             if _on_server(ctx):
                 note = "On the machine that runs FiftyOne; a file that is no manifest is not replaced"

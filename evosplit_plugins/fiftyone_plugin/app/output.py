@@ -29,6 +29,7 @@ __all__ = [
     "audit_result",
     "in_words",
     "lines",
+    "meanings",
     "message_output",
     "plain",
     "shown_tables",
@@ -45,6 +46,15 @@ LABELS_IN_WORDS = (
     "holds; grey bars show random splits, a cross a label that a subset lacks."
 )
 _LABELS = 8
+_MEANINGS = {
+    "ld": "for each label, the odds that a sample has it: how far they differ between a subset and the whole.",
+    "ld_occurrences": "the same for instances: of all boxes in a subset, how many are of the label.",
+    "lpd": "the same for every two labels that occur together in a sample.",
+    "lpd_occurrences": "of all such pairs in a subset, how many are of these two labels.",
+    "ed": "how many samples the subsets are larger or smaller than asked for, on average.",
+    "flz": "how often a subset has no sample at all of a label.",
+    "strata": "how far the categories of the strata are from their shares, all taken together.",
+}
 _WIDTH = 72  # characters of a table in a narrow panel
 # The App gives every table at least 650 pixels, wide cells and large headings; a narrow panel would cut that off.
 # Names, in the first column, may break anywhere, but not into single letters. The wheel scrolls what a table is in.
@@ -114,6 +124,11 @@ def in_words(report: SplitReport) -> tuple[str, ...]:
     return report.summary[: len(report.summary) - len(report.notes)]
 
 
+def meanings(report: SplitReport) -> str:
+    """Say in one sentence each what the measures of a report mean, in the App's Markdown."""
+    return "  \n".join(f"**{plain(row.name)}**: {plain(_MEANINGS[row.key])}" for row in report.measure_rows)
+
+
 def split_result(split: Split, *, key: str, label_fields: Sequence[str], field: str | None) -> dict[str, Any]:
     """Return the result of a run: numbers for callers and records, rows for the output."""
     report = split.report()
@@ -127,6 +142,7 @@ def split_result(split: Split, *, key: str, label_fields: Sequence[str], field: 
         "figure": label_figure(report),
         "summary": list(in_words(report)),
         "notes": list(report.notes),
+        "meanings": meanings(report),
         **_packed(shown_tables(report)),
     }
 
@@ -172,6 +188,8 @@ def split_output(result: Mapping[str, Any]) -> Any:
         params={"name": PANEL, "isActive": True, "layout": "horizontal"},
     )
     _add_tables(outputs, result)
+    if result.get("meanings"):
+        outputs.view("meanings", types.HeaderView(label="What the measures mean", description=result["meanings"]))
     outputs.view("summary_header", types.HeaderView(label="In words", description=lines(result.get("summary") or ())))
     return types.Property(outputs, view=types.View(label="EvoSplit"))
 
@@ -207,9 +225,12 @@ def add_notes(outputs: Any, notes: Sequence[str]) -> None:
         outputs.view("notes", types.Warning(label=lines(note[:1].upper() + note[1:] for note in notes)))
 
 
-def add_table(outputs: Any, name: str, title: str, columns: Mapping[str, str]) -> None:
+def add_table(outputs: Any, name: str, title: str, columns: Mapping[str, str], **clicks: Any) -> None:
     """Add a table whose rows are the value of `name`; `columns` maps the keys of a row to headings."""
-    table = types.TableView(label=title, size="small", componentsProps=_TABLE)
+    style: dict[str, Any] = dict(_TABLE)
+    if clicks:
+        style["tableBodyRow"] = {"sx": {"cursor": "pointer", "&:hover": {"backgroundColor": "action.hover"}}}
+    table = types.TableView(label=title, size="small", componentsProps=style, **clicks)
     for key, heading in columns.items():
         table.add_column(key, label=heading)
     outputs.list(name, types.Object(), view=table, label=title)

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
-from functools import lru_cache
+from collections.abc import Sequence
 from typing import Any
 
-import fiftyone as fo
 import fiftyone.operators as foo
 import fiftyone.operators.types as types
-import numpy as np
-from fiftyone import ViewField as F
 
-from evosplit import EvoSplitError, LabelCounts, ParetoFront, Split, SplitReport
+from evosplit import EvoSplitError, ParetoFront, SplitReport
 from evosplit.report import Table
+from evosplit.report.tables import number
 from evosplit_plugins.fiftyone_plugin import runs
 from evosplit_plugins.fiftyone_plugin.app import figures
 from evosplit_plugins.fiftyone_plugin.app.base import ICON, PLUGIN, refresh_app
+from evosplit_plugins.fiftyone_plugin.app.comparing import compare_labels, comparison_figure
+from evosplit_plugins.fiftyone_plugin.app.comparing import in_words as compared_in_words
 from evosplit_plugins.fiftyone_plugin.app.output import (
     LABELS,
     LABELS_IN_WORDS,
@@ -27,19 +25,24 @@ from evosplit_plugins.fiftyone_plugin.app.output import (
     at_a_glance,
     in_words,
     lines,
+    meanings,
     plain,
     shown_tables,
     table_columns,
     table_rows,
 )
-from evosplit_plugins.fiftyone_plugin.app.records import add_runs
-from evosplit_plugins.fiftyone_plugin.reading import is_grouped, plural
+from evosplit_plugins.fiftyone_plugin.app.recorded import is_latest, load, report_at, sizes_of, split_at, what_is_left
+from evosplit_plugins.fiftyone_plugin.app.records import run_label, runs_view
+from evosplit_plugins.fiftyone_plugin.app.views import samples_with
+from evosplit_plugins.fiftyone_plugin.reading import plural
 from evosplit_plugins.fiftyone_plugin.writing import units_of, write_split
 
 __all__ = ["EvoSplitPanel"]
 
 _MARGINS = {"container": {"sx": {"pl": 1, "pr": 2, "pt": 1, "pb": 4}}}  # in the App's units of 8 pixels
 _ROW = {"grid": {"sx": {"display": "flex", "flexWrap": "wrap", "gap": 1}}}  # a narrow panel breaks it
+_NOTHING = "nothing"
+_POINTS_OFFERED = 20
 _IN_ROW = {"item": {"sx": {"width": "auto"}}}
 
 
@@ -59,7 +62,7 @@ class EvoSplitPanel(foo.Panel):  # type: ignore[misc]  # fiftyone is untyped
 
     def on_load(self, ctx: Any) -> None:
         """Show the latest split."""
-        ctx.panel.set_state({"run": None, "point": None, "everything": False, "details": False})
+        ctx.panel.set_state({"run": None, "point": None, "beside": _NOTHING, "everything": False, "details": False})
 
     def on_change_dataset(self, ctx: Any) -> None:
         """Show the latest split of the dataset that was opened."""
@@ -71,7 +74,11 @@ class EvoSplitPanel(foo.Panel):  # type: ignore[misc]  # fiftyone is untyped
 
     def on_run(self, ctx: Any) -> None:
         """Show another recorded split."""
-        ctx.panel.set_state({"run": ctx.params.get("value"), "point": None})
+        ctx.panel.set_state({"run": ctx.params.get("value"), "point": None, "beside": _NOTHING})
+
+    def on_beside(self, ctx: Any) -> None:
+        """Compare with another trade-off, or with another recorded split."""
+        ctx.panel.set_state("beside", ctx.params.get("value") or _NOTHING)
 
     def on_point(self, ctx: Any) -> None:
         """Look at another trade-off without applying it."""
@@ -92,7 +99,7 @@ class EvoSplitPanel(foo.Panel):  # type: ignore[misc]  # fiftyone is untyped
             return
         members = units_of(ctx.dataset)
         try:
-            split, n_gone = _what_is_left(_point(run, self._selected(ctx, run)), members)
+            split, n_gone = what_is_left(split_at(run, self._selected(ctx, run)), members)
             written = write_split(
                 ctx.dataset,
                 split,
@@ -107,7 +114,7 @@ class EvoSplitPanel(foo.Panel):  # type: ignore[misc]  # fiftyone is untyped
         ctx.panel.set_state({"run": None, "point": None})
         refresh_app(ctx, run.field, created=written.created_field)
         gone = f"; {plural(n_gone, 'sample')} deleted since" if n_gone else ""
-        ctx.ops.notify(f"Applied: {_sizes(split)}{gone}", variant="success")
+        ctx.ops.notify(f"Applied: {sizes_of(split)}{gone}", variant="success")
 
     def on_undo(self, ctx: Any) -> None:
         """Ask whether to take back the latest split."""
@@ -122,17 +129,32 @@ class EvoSplitPanel(foo.Panel):  # type: ignore[misc]  # fiftyone is untyped
         ctx.prompt(f"{PLUGIN}/save_manifest")
 
     def on_bar(self, ctx: Any) -> None:
-        """Filter the App's view to the samples behind a point."""
+        """Show the samples behind a point in the grid."""
         run = self._run(ctx)
         if run is None:
             return
         subset, row = int(ctx.params["trace_idx"]), int(ctx.params["idx"])
         point = self._selected(ctx, run)
-        split, report = _point(run, point), _report(ctx.dataset, run, point)
+        split, report = split_at(run, point), report_at(ctx.dataset, run, point)
         if subset >= len(split.names):
             return  # the bar of random splits
         label = report.occurring[row].label
-        ctx.ops.set_view(samples_with(ctx.dataset, run, split, label, split.names[subset]))
+        ctx.ops.set_view(samples_with(ctx.dataset, run, split, [label], split.names[subset]))
+
+    def on_subset(self, ctx: Any) -> None:
+        """Show the samples of a subset in the grid."""
+        run, row = self._run(ctx), int(ctx.params["row"])
+        if run is not None and row >= 0:  # the heading is row -1
+            split = split_at(run, self._selected(ctx, run))
+            ctx.ops.set_view(samples_with(ctx.dataset, run, split, [], split.names[row]))
+
+    def on_pair(self, ctx: Any) -> None:
+        """Show the samples that have both labels of a pair in the grid."""
+        run, row = self._run(ctx), int(ctx.params["row"])
+        if run is not None and row >= 0:
+            point = self._selected(ctx, run)
+            labels = report_at(ctx.dataset, run, point).pairs[row].labels
+            ctx.ops.set_view(samples_with(ctx.dataset, run, split_at(run, point), labels, None))
 
     def render(self, ctx: Any) -> Any:
         """Draw the panel."""
@@ -159,18 +181,20 @@ class EvoSplitPanel(foo.Panel):  # type: ignore[misc]  # fiftyone is untyped
         self._render_actions(panel)
         if split.counts is None:
             words = "This split was replayed without its label fields, so there is nothing to measure: "
-            panel.view("summary", types.Notice(label=plain(words + _sizes(split))))
+            panel.view("summary", types.Notice(label=plain(words + sizes_of(split))))
             self._render_apply(ctx, panel, run, split.chosen)
             return
         selected = self._selected(ctx, run)
-        report = _report(ctx.dataset, run, selected)
+        report = report_at(ctx.dataset, run, selected)
         panel.view("summary", types.Notice(label=at_a_glance(report)))
         add_notes(panel, report.notes)
         self._render_labels(ctx, panel, report)
-        sizes, *others, measures = shown_tables(report, _applied(ctx.dataset, run, selected))
-        _table(ctx, panel, "sizes", sizes)
+        beside = self._beside(ctx, run, selected)
+        sizes, *others, measures = shown_tables(report, beside if _same_labels(report, beside) else None)
+        _table(ctx, panel, "sizes", sizes, on_click_row=self.on_subset)
         if split.front is not None:
             self._render_front(ctx, panel, run, split.front, selected)
+        self._render_comparison(ctx, panel, report, self._offered(ctx, run, selected), beside)
         self._render_apply(ctx, panel, run, selected)
         details = bool(ctx.panel.get_state("details", False))
         label = "Hide the numbers" if details else "Show all numbers"
@@ -178,12 +202,14 @@ class EvoSplitPanel(foo.Panel):  # type: ignore[misc]  # fiftyone is untyped
         if details:
             panel.view("words", types.HeaderView(label="In words", description=lines(in_words(report))))
             for at, table in enumerate(others):
-                _table(ctx, panel, f"table{at}", table)
+                clicks = {"on_click_row": self.on_pair} if table.columns[0].heading == "pair" else {}
+                _table(ctx, panel, f"table{at}", table, **clicks)
             _table(ctx, panel, "measures", measures)
+            panel.view("meanings", types.HeaderView(label="What they mean", description=meanings(report)))
 
     def _render_choice(self, ctx: Any, panel: Any, run: runs.SplitRun) -> None:
-        keys = runs.run_keys(ctx.dataset)
-        add_runs(panel, ctx.dataset, keys, "run", default=run.key, label="Split", on_change=self.on_run)
+        view = runs_view(ctx.dataset, runs.run_keys(ctx.dataset))
+        panel.enum("run", view.values(), default=run.key, label="Split", view=view, on_change=self.on_run)
 
     def _render_front(
         self,
@@ -196,15 +222,64 @@ class EvoSplitPanel(foo.Panel):  # type: ignore[misc]  # fiftyone is untyped
         split = run.split
         words = "The search found one best split, no trade-offs."
         if len(front) > 1:
-            star = "in use" if _is_latest(ctx.dataset, run) else "the one that was applied then"
+            star = "in use" if is_latest(ctx.dataset, run) else "the one that was applied then"
             words = f"{len(front)} trade-offs were found; the star is {star}. Click a point to look at it."
             words += figures.hidden_objectives(front.objective_names)
         panel.view("front_header", types.HeaderView(label="Trade-offs", description=words))
         figure = figures.front_figure(front, applied=split.chosen, selected=selected)
         panel.plot("front", on_click=self.on_point, **figure)
 
+    def _beside(self, ctx: Any, run: runs.SplitRun, selected: int) -> tuple[str, SplitReport] | None:
+        """Return the split to compare with, and what to call it: the one that was chosen, else that in use."""
+        kind, _, which = str(ctx.panel.get_state("beside", _NOTHING)).partition(":")
+        if kind == "run" and which in runs.run_keys(ctx.dataset) and which != run.key:
+            other = load(ctx.dataset, which)
+            if other.split.counts is not None:
+                return f"split {runs.run_number(which)}", report_at(ctx.dataset, other, other.split.chosen)
+        if kind == "point" and int(which) != selected:
+            return f"trade-off {which}", report_at(ctx.dataset, run, int(which))
+        if selected == run.split.chosen:
+            return None
+        called = "in use" if is_latest(ctx.dataset, run) else "applied"
+        return called, report_at(ctx.dataset, run, run.split.chosen)
+
+    def _offered(self, ctx: Any, run: runs.SplitRun, selected: int) -> list[tuple[str, str]]:
+        """List what the split can be compared with: other trade-offs, other recorded splits."""
+        front = run.split.front
+        found = []
+        for at, values in enumerate([] if front is None else front.objectives.tolist()):
+            if front is not None and at not in (selected, run.split.chosen):
+                said = [f"{name} {number(value)}" for name, value in zip(front.objective_names, values, strict=True)]
+                found.append((f"point:{at}", f"trade-off {at}: {', '.join(said)}"))
+        others = [key for key in reversed(runs.run_keys(ctx.dataset)) if key != run.key]
+        return found[:_POINTS_OFFERED] + [(f"run:{key}", f"split {run_label(ctx.dataset, key)}") for key in others]
+
+    def _render_comparison(
+        self,
+        ctx: Any,
+        panel: Any,
+        report: SplitReport,
+        offered: Sequence[tuple[str, str]],
+        beside: tuple[str, SplitReport] | None,
+    ) -> None:
+        """Offer other splits to compare with, and show the chosen one label by label."""
+        if offered:
+            choices = types.DropdownView()
+            for value, label in ((_NOTHING, "nothing else"), *offered):
+                choices.add_choice(value, label=label)
+            chosen = ctx.panel.get_state("beside", _NOTHING)
+            panel.enum(
+                "beside", choices.values(), default=chosen, label="Compare with", view=choices, on_change=self.on_beside
+            )
+        if beside is not None:
+            pairs = compare_labels(report, beside[1])
+            words = compared_in_words(pairs, "the one in use" if beside[0] == "in use" else beside[0])
+            panel.view("beside_header", types.HeaderView(label="Label by label", description=plain(words)))
+            if pairs:
+                panel.plot("comparison", **comparison_figure(pairs, beside[0]))
+
     def _render_apply(self, ctx: Any, panel: Any, run: runs.SplitRun, selected: int) -> None:
-        latest = _is_latest(ctx.dataset, run)
+        latest = is_latest(ctx.dataset, run)
         panel.btn(
             "apply",
             label="Apply this split" if latest else "Apply this split again",
@@ -242,7 +317,7 @@ class EvoSplitPanel(foo.Panel):  # type: ignore[misc]  # fiftyone is untyped
         if not keys:
             return None
         wanted = ctx.panel.get_state("run")
-        return _load(ctx.dataset, wanted if wanted in keys else keys[-1])
+        return load(ctx.dataset, wanted if wanted in keys else keys[-1])
 
     def _selected(self, ctx: Any, run: runs.SplitRun) -> int:
         point = ctx.panel.get_state("point")
@@ -250,91 +325,10 @@ class EvoSplitPanel(foo.Panel):  # type: ignore[misc]  # fiftyone is untyped
         return int(point) if point is not None and int(point) < n_points else run.split.chosen
 
 
-def samples_with(dataset: Any, run: runs.SplitRun, split: Split, label: str, subset: str) -> Any:
-    """Return the view of the samples of a subset that carry a label.
-
-    The split that is in use is found by its tags; groups, and splits that are not in use, by their ids.
-    """
-    grouped = is_grouped(dataset)
-    in_use = _is_latest(dataset, run) and split.chosen == run.split.chosen
-    if split.counts is None or (in_use and not grouped):
-        fields, name = list(run.label_fields), label
-        if len(fields) > 1:
-            fields = [field for field in fields if label.startswith(f"{field}/")]
-            name = label.removeprefix(f"{fields[0]}/")
-        in_subset = dataset.match_tags(subset) if run.field is None else dataset.match(F(run.field) == subset)
-        return in_subset.match_labels(filter=F("label") == name, fields=fields)
-    column = split.counts.matrix[:, [split.counts.labels.index(label)]]
-    carriers = set(column.nonzero()[0].tolist())
-    ids = [split.sample_ids[i] for i in split.indices(subset).tolist() if i in carriers]
-    return dataset.select_groups(ids) if grouped else dataset.select(ids)
-
-
-def _table(ctx: Any, panel: Any, name: str, table: Table) -> None:
+def _table(ctx: Any, panel: Any, name: str, table: Table, **clicks: Any) -> None:
     ctx.panel.set_data(name, table_rows(table))
-    add_table(panel, name, table.title, table_columns(table))
+    add_table(panel, name, table.title, table_columns(table), **clicks)
 
 
-def _applied(dataset: Any, run: runs.SplitRun, selected: int) -> tuple[str, SplitReport] | None:
-    """Return what a run applied, and what to call it, where another of its trade-offs is looked at."""
-    if selected == run.split.chosen:
-        return None
-    return "in use" if _is_latest(dataset, run) else "applied", _report(dataset, run, run.split.chosen)
-
-
-def _is_latest(dataset: Any, run: runs.SplitRun) -> bool:
-    return run.key == runs.run_keys(dataset)[-1]
-
-
-def _sizes(split: Split) -> str:
-    return ", ".join(f"{name} {size:,}" for name, size in zip(split.names, split.sizes, strict=True))
-
-
-def _what_is_left(split: Split, members: Mapping[str, Any]) -> tuple[Split, int]:
-    """Return the part of a split whose samples still exist, and how many do not; the others stay where they were."""
-    rows = np.array([row for row, unit in enumerate(split.sample_ids.tolist()) if unit in members], dtype=np.int64)
-    n_gone = len(split.sample_ids) - len(rows)
-    if not n_gone:
-        return split, 0
-    if not len(rows):
-        raise EvoSplitError("none of the split's samples is left in the dataset; split anew")
-    counts = split.counts
-    left = replace(
-        split,
-        placement=split.assignment[rows],
-        sample_ids=split.sample_ids[rows],
-        target_sizes=tuple(np.bincount(split.assignment[rows], minlength=len(split.names)).tolist()),
-        counts=None if counts is None else LabelCounts(counts.matrix[rows], ids=counts.ids[rows], labels=counts.labels),
-        file_names=None,
-        front=None,  # the trade-offs, groups, locks and strata were those of all samples
-        constraints=None,
-        recorded_measures=None,
-        best_ed=0.0,
-        chosen=0,
-    )
-    return left, n_gone
-
-
-def _load(dataset: Any, key: str) -> runs.SplitRun:
-    made = dataset.get_run_info(key).timestamp
-    return _cached_run(str(dataset.name), key, str(made))
-
-
-@lru_cache(maxsize=8)
-def _cached_run(dataset: str, key: str, made: str) -> runs.SplitRun:
-    return runs.load_run(fo.load_dataset(dataset), key)
-
-
-def _point(run: runs.SplitRun, point: int) -> Split:
-    return run.split if run.split.front is None or point == run.split.chosen else run.split.pick(point)
-
-
-def _report(dataset: Any, run: runs.SplitRun, point: int) -> SplitReport:
-    made = dataset.get_run_info(run.key).timestamp
-    return _cached_report(str(dataset.name), run.key, str(made), point)
-
-
-@lru_cache(maxsize=64)
-def _cached_report(dataset: str, key: str, made: str, point: int) -> SplitReport:
-    run = _cached_run(dataset, key, made)
-    return _point(run, point).report()
+def _same_labels(report: SplitReport, beside: tuple[str, SplitReport] | None) -> bool:
+    return beside is not None and {row.label for row in report.labels} <= {row.label for row in beside[1].labels}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import fiftyone.operators.types as types
@@ -12,7 +12,7 @@ from evosplit_plugins.fiftyone_plugin.app.base import RecordOperator, refresh_ap
 from evosplit_plugins.fiftyone_plugin.app.output import plain
 from evosplit_plugins.fiftyone_plugin.app.request import several
 
-__all__ = ["NO_RECORD", "UndoSplit", "add_runs", "run_label"]
+__all__ = ["NO_RECORD", "UndoSplit", "run_label", "runs_view"]
 
 NO_RECORD = "No split by EvoSplit is recorded on this dataset."
 
@@ -51,7 +51,8 @@ class UndoSplit(RecordOperator):
         run = api.undo_split(ctx.dataset)
         refresh_app(ctx, run.field, created=run.created_field)
         refresh_panels(ctx)
-        return {"message": f"The split {run.key} was undone: {len(run.samples):,} samples are as they were."}
+        undone = f"The split {runs.run_number(run.key)} was undone"
+        return {"message": f"{undone}: {len(run.samples):,} samples are as they were."}
 
 
 def run_label(dataset: Any, key: str) -> str:
@@ -65,12 +66,12 @@ def run_label(dataset: Any, key: str) -> str:
         said.append(f"groups by {', '.join(groups)}")
     if info.config.field:
         said.append(f"field {info.config.field}")
-    return f"{key.removeprefix('evosplit_')}: {' · '.join(said)} ({info.timestamp:%Y-%m-%d %H:%M} UTC)"
+    return f"{runs.run_number(key)}: {' · '.join(said)} ({info.timestamp:%Y-%m-%d %H:%M} UTC)"
 
 
-def add_runs(inputs: Any, dataset: Any, keys: list[str], name: str = "run_key", **options: Any) -> None:
-    """Add a list of recorded splits, the latest first."""
+def runs_view(dataset: Any, keys: Sequence[str]) -> Any:
+    """Return a list of recorded splits to choose from, the latest first."""
     choices = types.DropdownView()
     for key in reversed(keys):
         choices.add_choice(key, label=run_label(dataset, key))
-    inputs.enum(name, choices.values(), view=choices, **options)
+    return choices

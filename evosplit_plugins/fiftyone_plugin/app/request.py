@@ -10,7 +10,7 @@ from evosplit import EvoSplitError, Split
 from evosplit.ratios import Subsets
 from evosplit_plugins.adapter import split_with
 from evosplit_plugins.fiftyone_plugin.adapter import FiftyOneAdapter, FiftyOneReading, FiftyOneWriting
-from evosplit_plugins.fiftyone_plugin.api import refuse_values
+from evosplit_plugins.fiftyone_plugin.api import check_asked, refuse_values
 from evosplit_plugins.fiftyone_plugin.reading import root_dataset
 from evosplit_plugins.fiftyone_plugin.runs import SplitRun
 from evosplit_plugins.fiftyone_plugin.writing import check_field, write_split
@@ -50,12 +50,15 @@ class SplitRequest:
         The options that every adapter takes, and those of this one.
     keep_existing
         Whether what is in a subset already stays there, in whichever of the subsets there are.
+    saved_views
+        Whether a view of each subset is saved too.
     """
 
     request: Request
     reading: FiftyOneReading
     writing: FiftyOneWriting
     keep_existing: bool = False
+    saved_views: bool = False
 
     @classmethod
     def from_params(cls, params: Mapping[str, Any]) -> SplitRequest:
@@ -83,9 +86,8 @@ class SplitRequest:
             raise EvoSplitError(f"existing is {existing!r}; choose 'replace' or 'keep'")
         asked = params.get("cover")
         cover = True if asked is None else asked
-        hidden = params.get("more") is False  # what was typed before the form hid it does not hold
-        weights = None if hidden else params.get("label_weights")
-        least = params.get("min_per_label") if cover and not hidden else None
+        weights = params.get("label_weights")
+        least = params.get("min_per_label") if cover else None
         if least is not None and int(least) < 1:
             raise EvoSplitError(f"{least} samples of each label make no minimum; give at least 1")
         seed = params.get("seed")
@@ -93,7 +95,8 @@ class SplitRequest:
             ratios=ratios,
             folds=folds,
             group_by=several(params.get("group_by")),
-            group_copies=hidden or params.get("group_copies", True) is not False,
+            group_regex=params.get("group_regex") or None,
+            group_copies=params.get("group_copies", True) is not False,
             stratify_by=several(params.get("stratify_by")),
             locked=several(params.get("locked")),
             cover=cover,
@@ -103,7 +106,7 @@ class SplitRequest:
             seed=0 if seed is None else int(seed),
         )
         reading = FiftyOneReading(
-            label_field=several(params.get("label_field")) or None,
+            label_field=None if params.get("label_field") is None else several(params["label_field"]),
             field=(params.get("field") or DEFAULT_FIELD) if write == "field" else None,
             near_duplicates=near_duplicates,
             duplicate_threshold=None if threshold is None else float(threshold),
@@ -114,12 +117,38 @@ class SplitRequest:
             keep_tags=kept or bool(params.get("keep_tags")),
             dry_run=True,
         )
-        return cls(request, reading, writing, kept)
+        return cls(request, reading, writing, kept, bool(params.get("saved_views")))
 
     @property
     def field(self) -> str | None:
         """The field to write into; None for tags."""
         return self.reading.field
+
+    @property
+    def in_one_line(self) -> str:
+        """Say what is set beyond labels and subsets.
+
+        Examples
+        --------
+        >>> SplitRequest.from_params({"group_by": ["clip"], "effort": "fast"}).in_one_line
+        'together: clip · into sample tags, replacing an earlier split · fast, seed 0'
+        """
+        asked, near = self.request, self.reading.near_duplicates
+        together = [*asked.groups, *([near] if near else []), *([asked.group_regex] if asked.group_regex else [])]
+        weights = [f"{name}: {weight:g}" for name, weight in (asked.label_weights or {}).items()]
+        where = "sample tags" if self.field is None else f"the field {self.field}"
+        said = [
+            f"together: {', '.join(map(str, together))}" if together else "",
+            "" if asked.group_copies else "copies of one picture may part",
+            f"balanced too: {', '.join(asked.strata)}" if asked.strata else "",
+            f"into {where}, " + ("keeping what is there" if self.keep_existing else "replacing an earlier split"),
+            "" if asked.cover else "rare labels where they fit",
+            f"at least {asked.min_per_label} of each label" if asked.min_per_label > 1 else "",
+            f"weights {', '.join(weights)}" if weights else "",
+            "saved views" if self.saved_views else "",
+            f"{asked.effort}, seed {asked.seed}",
+        ]
+        return " · ".join(filter(None, said))
 
     def subsets(self, n_units: int) -> Subsets:
         """Return names and exact sizes, or raise what is wrong with them."""
@@ -145,6 +174,7 @@ class SplitRequest:
     def search(self, samples: Any, on_progress: OnProgress | None = None) -> Split:
         """Make the split without changing the dataset."""
         self.check_field(samples)
+        check_asked(self.reading.label_field, self.request)
         outcome = split_with(
             FiftyOneAdapter(),
             [samples],
@@ -164,6 +194,7 @@ class SplitRequest:
             label_fields=split.source["reading"]["label_field"],
             keep_tags=self.writing.keep_tags,
             overwrite=self.writing.overwrite,
+            saved_views=self.saved_views,
         )
 
 
