@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from evosplit import EvoSplitError, LabelCounts, Split
 from evosplit.errors import checked_keywords
@@ -17,7 +17,9 @@ from evosplit_plugins.audit import Audit
 from evosplit_plugins.audit import audit as judge
 from evosplit_plugins.fiftyone_plugin import runs
 from evosplit_plugins.fiftyone_plugin.adapter import FiftyOneAdapter, FiftyOneReading, FiftyOneWriting
+from evosplit_plugins.fiftyone_plugin.exporting import export_subsets
 from evosplit_plugins.fiftyone_plugin.reading import Units, choose_fields, count_labels, files_of_units, root_dataset
+from evosplit_plugins.fiftyone_plugin.source import FiftyOneSource
 from evosplit_plugins.fiftyone_plugin.writing import check_field, check_values, undo_split, units_of, write_split
 from evosplit_plugins.options import call_with
 from evosplit_plugins.progress import OnProgress, Phases
@@ -29,6 +31,8 @@ __all__ = [
     "audit",
     "check_asked",
     "evosplit_fiftyone",
+    "export_subsets",
+    "judge_subsets",
     "read_counts",
     "refuse_values",
     "save_manifest",
@@ -281,10 +285,17 @@ def audit(
         Called with the fraction done and a message.
     """
     given = locals()
-    phases = Phases(on_progress, reading=2, judging=8)
-    reading = call_with(FiftyOneReading, given, tags=names)
+    _, judged = judge_subsets(samples, call_with(FiftyOneReading, given, tags=names), given)
+    return judged
+
+
+def judge_subsets(
+    samples: Any, reading: FiftyOneReading, options: Mapping[str, Any]
+) -> tuple[FiftyOneSource, Audit]:
+    """Judge the subsets that are there, as `audit` does with these options, and also return the samples as read."""
+    phases = Phases(options.get("on_progress"), reading=2, judging=8)
     source = FiftyOneAdapter().read_subsets([samples], reading, on_progress=phases("reading"))
-    return call_with(judge, given, source=source, on_progress=phases("judging"))
+    return cast("FiftyOneSource", source), call_with(judge, options, source=source, on_progress=phases("judging"))
 
 
 @checked_keywords()

@@ -36,7 +36,7 @@ from evosplit_plugins.grouping import Links
 from evosplit_plugins.progress import OnProgress
 from evosplit_plugins.source import Fields, Placement, Source
 
-__all__ = ["FiftyOneSource", "divided", "read_source"]
+__all__ = ["FiftyOneSource", "divided", "read_source", "subset_names"]
 
 _USUAL_TAGS = ("train", "training", "val", "valid", "validation", "test", "testing")
 
@@ -237,7 +237,7 @@ def divided(source: FiftyOneSource, names: Sequence[str] | None) -> FiftyOneSour
     dataset = source.dataset
     if source.field is not None and dataset.get_field(source.field) is None:
         raise EvoSplitError(f"{source.called} has no field {source.field!r}; name the field that holds the subsets")
-    chosen = tuple(names) if names else _subset_names(dataset, source.field)
+    chosen = tuple(names) if names else subset_names(dataset, source.field)
     found = subsets_of_units(dataset, source.units, chosen, source.field)
     rows = [row for row, there in enumerate(found) for _ in there]
     if not rows:
@@ -257,7 +257,8 @@ def divided(source: FiftyOneSource, names: Sequence[str] | None) -> FiftyOneSour
     )
 
 
-def _subset_names(dataset: Any, field: str | None) -> tuple[str, ...]:
+def subset_names(dataset: Any, field: str | None) -> tuple[str, ...]:
+    """Return the subsets that there are: the values of a field, those of the latest split, or the usual tags."""
     if field is not None:
         return tuple(sorted(filter(None, dataset.distinct(field)), key=usual_order))
     if runs.run_keys(dataset):

@@ -271,11 +271,9 @@ def undo_split(dataset: Any) -> runs.SplitRun:
     return run
 
 
-def subset_view(dataset: Any, name: str, field: str | None) -> Any:
-    """Return the view of the samples that carry a tag, or a value of a field; of groups, all slices of these."""
-    if field is None:
-        return dataset.match_tags(name)
-    return dataset.match(F(field) == name)
+def subset_view(samples: Any, name: str, field: str | None) -> Any:
+    """Return the view of the samples that carry a tag, or a value of a field."""
+    return samples.match_tags(name) if field is None else samples.match(F(field) == name)
 
 
 def new_tags(tags: Sequence[str], name: str, managed: Collection[str]) -> list[str]:

@@ -1,21 +1,47 @@
-"""The operator that judges a split, whoever made it."""
+"""The operator that judges a split, whoever made it, and the button that takes what EvoSplit gives instead."""
 
 from __future__ import annotations
 
+import uuid
+from collections import OrderedDict
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import fiftyone as fo
 import fiftyone.operators.types as types
+import numpy as np
 
-from evosplit_plugins.fiftyone_plugin import api, fields
-from evosplit_plugins.fiftyone_plugin.app.base import RecordOperator
+from evosplit import EvoSplitError, Split
+from evosplit_plugins.audit import Audit
+from evosplit_plugins.fiftyone_plugin import api, duplicates, fields
+from evosplit_plugins.fiftyone_plugin.adapter import FiftyOneReading
+from evosplit_plugins.fiftyone_plugin.app.base import RecordOperator, refresh_app, refresh_panels
+from evosplit_plugins.fiftyone_plugin.app.counting import Counter
 from evosplit_plugins.fiftyone_plugin.app.output import audit_output, audit_result
-from evosplit_plugins.fiftyone_plugin.app.request import several
+from evosplit_plugins.fiftyone_plugin.app.proposals import SAME_NAME, propose_equal_names, propose_groups
+from evosplit_plugins.fiftyone_plugin.app.recorded import part_of, sizes_of
+from evosplit_plugins.fiftyone_plugin.app.request import NO_DUPLICATES, several
+from evosplit_plugins.fiftyone_plugin.source import FiftyOneSource
+from evosplit_plugins.fiftyone_plugin.writing import write_split
 
-__all__ = ["AuditSplit"]
+__all__ = ["AuditSplit", "TakeAudited"]
 
 _TAGS = "tags"  # FiftyOne has this field on every sample, so that no other one is called so
+_KEPT = 8
+
+
+@dataclass(frozen=True)
+class _Instead:
+    """What EvoSplit gives instead of an audited split, until somebody takes it."""
+
+    dataset: str
+    split: Split
+    field: str | None
+    label_fields: tuple[str, ...]
+
+
+_offered: OrderedDict[str, _Instead] = OrderedDict()
 
 
 class AuditSplit(RecordOperator):
@@ -29,49 +55,120 @@ class AuditSplit(RecordOperator):
     }
 
     def resolve_input(self, ctx: Any) -> Any:
-        """Ask where the subsets are, and what belongs together."""
-        inputs = types.Object()
+        """Ask where the subsets are, and what belongs together; what seems to is filled in."""
+        inputs, counter = types.Object(), Counter(ctx)
         where = types.DropdownView()
         where.add_choice(_TAGS, label="Sample tags")
-        strings = ctx.dataset.get_field_schema(ftype=fo.StringField)
-        for name in strings:
+        for name in ctx.dataset.get_field_schema(ftype=fo.StringField):
             if name != "filepath":
                 where.add_choice(name, label=f"The field {name}")
         inputs.enum("where", where.values(), default=_TAGS, label="The subsets are in", view=where)
         if (ctx.params.get("where") or _TAGS) == _TAGS:
-            tags = types.DropdownView(multiple=True, allow_duplicates=False)
-            for name in ctx.dataset.distinct("tags"):
-                tags.add_choice(name, label=name)
             note = "By default those of the latest split, else the usual ones: train, val, test"
-            inputs.list("tags", types.String(), default=[], required=False, label="Tags", description=note, view=tags)
-        groups = types.DropdownView(multiple=True, allow_duplicates=False)
-        for name in fields.group_fields(ctx.dataset):
-            groups.add_choice(name, label=name)
-        inputs.list(
+            _add_several(inputs, "tags", ctx.dataset.distinct("tags"), label="Tags", description=note)
+        groups = counter.ask(["propose groups"], lambda: propose_groups(ctx.dataset, ()))
+        _add_several(
+            inputs,
             "group_by",
-            types.String(),
-            default=[],
-            required=False,
+            fields.group_fields(ctx.dataset),
+            default=[] if groups is None else groups.params["group_by"],
             label="Samples that belong together have the same",
             description="For example a clip or a patient; equal files are always looked for",
-            view=groups,
         )
+        names = counter.ask(["propose names"], lambda: propose_equal_names(ctx.dataset))
+        if names is not None:
+            inputs.bool(
+                "same_names",
+                default=True,
+                label="Files of the same name belong together",
+                description=names.sentence,
+                view=types.SwitchView(),
+            )
+        known = duplicates.duplicate_sources(ctx.dataset)
+        if known:
+            near = types.DropdownView()
+            near.add_choice(NO_DUPLICATES, label="Do not look for them")
+            for name in known:
+                near.add_choice(name, label=name)
+            inputs.enum("near", near.values(), default=known[0], label="Near duplicates, as told by", view=near)
         return self.form(inputs)
 
     def do(self, ctx: Any) -> dict[str, Any]:
-        """Judge the split as it is."""
+        """Judge the split as it is, and keep what EvoSplit gives instead."""
         where = ctx.params.get("where") or _TAGS
-        tags = several(ctx.params.get("tags"))
-        audit = api.audit(
-            ctx.dataset,
-            tags or None,
+        near = ctx.params.get("near")
+        reading = FiftyOneReading(
             field=None if where == _TAGS else where,
-            group_by=several(ctx.params.get("group_by")) or None,
-            effort="fast",
+            tags=several(ctx.params.get("tags")) or None,
+            near_duplicates=None if near == NO_DUPLICATES else near,
         )
-        return audit_result(audit)
+        source, audit = api.judge_subsets(
+            ctx.dataset,
+            reading,
+            {
+                "group_by": several(ctx.params.get("group_by")) or None,
+                "group_regex": SAME_NAME if ctx.params.get("same_names") else None,
+                "effort": "fast",
+            },
+        )
+        result = audit_result(audit)
+        if audit.instead is not None:
+            result["instead"] = _keep(_instead(source, audit))
+        return result
 
     def resolve_output(self, ctx: Any) -> Any:
-        """Show verdict, leaks and the tables beside EvoSplit's split."""
+        """Show verdict, leaks, the picture and the tables beside EvoSplit's split."""
         results = ctx.results or {}
         return audit_output(results) if "verdict" in results else super().resolve_output(ctx)
+
+
+class TakeAudited(RecordOperator):
+    """Write what EvoSplit gives instead of an audited split."""
+
+    about: ClassVar[Mapping[str, Any]] = {
+        "name": "take_audited",
+        "label": "EvoSplit: take this split instead",
+        "unlisted": True,
+    }
+
+    def do(self, ctx: Any) -> dict[str, Any]:
+        """Write it in place of the split that was found; undo brings that back."""
+        instead = _offered.get(str(ctx.params.get("audit")))
+        if instead is None or instead.dataset != ctx.dataset.name:
+            raise EvoSplitError("this audit is no longer known; audit again")
+        run = write_split(
+            ctx.dataset, instead.split, field=instead.field, label_fields=instead.label_fields, overwrite=True
+        )
+        refresh_app(ctx, run.field)
+        refresh_panels(ctx)
+        message = f"Written: {sizes_of(run.split)}. Undo brings back what was there."
+        ctx.ops.notify(message, variant="success")
+        return {"message": message}
+
+
+def _add_several(inputs: Any, name: str, choices: Any, **options: Any) -> None:
+    view = types.DropdownView(multiple=True, allow_duplicates=False)
+    for choice in choices:
+        view.add_choice(choice, label=choice)
+    inputs.list(name, types.String(), required=False, view=view, **{"default": [], **options})
+
+
+def _instead(source: FiftyOneSource, audit: Audit) -> _Instead:
+    """Return EvoSplit's split with a row for each sample; one in two subsets had two, which belong together."""
+    _, rows = np.unique(np.array(source.units, dtype=object), return_index=True)
+    rows.sort()
+    made = audit.instead
+    if made is None:
+        raise EvoSplitError("no split was made to compare with")
+    ids = np.array([source.units[row] for row in rows.tolist()], dtype=object)
+    settings = {**made.settings, "instead of": "an audited split"}
+    split = replace(part_of(made, rows, ids), settings=settings, source=source.provenance)
+    return _Instead(source.dataset.name, split, source.field, tuple(source.labels))
+
+
+def _keep(instead: _Instead) -> str:
+    key = uuid.uuid4().hex
+    _offered[key] = instead
+    while len(_offered) > _KEPT:
+        _offered.popitem(last=False)
+    return key

@@ -24,7 +24,7 @@ PATIENCE = 1.5  # seconds that a form waits for all its questions together
 _REMEMBERED = 64
 _answers: OrderedDict[str, Future[Any]] = OrderedDict()
 _lock = threading.Lock()
-_workers = ThreadPoolExecutor(2, thread_name_prefix="evosplit-count")
+_workers = ThreadPoolExecutor(2, thread_name_prefix="count-evosplit")
 
 
 def last_change(dataset: Any) -> str:

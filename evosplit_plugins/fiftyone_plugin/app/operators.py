@@ -7,12 +7,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from evosplit_plugins.fiftyone_plugin.app.auditing import AuditSplit
+from evosplit_plugins.fiftyone_plugin.app.auditing import AuditSplit, TakeAudited
 from evosplit_plugins.fiftyone_plugin.app.base import AppOperator
+from evosplit_plugins.fiftyone_plugin.app.exports import ExportSubsets
 from evosplit_plugins.fiftyone_plugin.app.manifests import ApplyManifest, SaveManifest
 from evosplit_plugins.fiftyone_plugin.app.records import UndoSplit
 from evosplit_plugins.fiftyone_plugin.app.splitting import CancelSplit, EvoSplit
 
 __all__ = ["OPERATORS"]
 
-OPERATORS: Sequence[type[AppOperator]] = (EvoSplit, CancelSplit, UndoSplit, SaveManifest, ApplyManifest, AuditSplit)
+OPERATORS: Sequence[type[AppOperator]] = (
+    EvoSplit,
+    CancelSplit,
+    UndoSplit,
+    SaveManifest,
+    ApplyManifest,
+    AuditSplit,
+    TakeAudited,
+    ExportSubsets,
+)

@@ -40,6 +40,7 @@ __all__ = [
 ]
 
 PANEL = "evosplit_panel"
+TAKE = "@evosplit/evosplit/take_audited"
 LABELS = "Label distribution"
 LABELS_IN_WORDS = (
     "The rarest labels on top, beside each the samples that have it: how much more or less than its share a subset "
@@ -155,6 +156,7 @@ def audit_result(audit: Audit) -> dict[str, Any]:
         "leaks": [str(leak) for leak in audit.leaks],
         "comparison": list(audit.comparison()),
         "notes": list(audit.split.notes),
+        "figure": label_figure(audit.report) if audit.report.occurring else None,
         **_packed(shown_tables(audit.report, None if instead is None else ("EvoSplit", instead))),
     }
 
@@ -203,6 +205,18 @@ def audit_output(result: Mapping[str, Any]) -> Any:
     else:
         outputs.view("leaks", types.Notice(label="No leaks were found."))
     add_notes(outputs, result["notes"])
+    if result.get("instead"):
+        outputs.btn(
+            "take",
+            label="Take EvoSplit's split instead",
+            icon="call_split",
+            variant="contained",
+            on_click=TAKE,
+            params={"audit": result["instead"]},
+        )
+    if result.get("figure"):
+        outputs.view("labels_header", types.HeaderView(label=LABELS, description=LABELS_IN_WORDS))
+        outputs.plot("labels", **result["figure"])
     _add_tables(outputs, result)
     return types.Property(outputs, view=types.View(label="EvoSplit: audit"))
 

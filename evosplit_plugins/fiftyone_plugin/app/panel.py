@@ -128,6 +128,10 @@ class EvoSplitPanel(foo.Panel):  # type: ignore[misc]  # fiftyone is untyped
         """Ask which split to save, and where."""
         ctx.prompt(f"{PLUGIN}/save_manifest")
 
+    def on_export(self, ctx: Any) -> None:
+        """Ask where to export the subsets to."""
+        ctx.prompt(f"{PLUGIN}/export_subsets")
+
     def on_bar(self, ctx: Any) -> None:
         """Show the samples behind a point in the grid."""
         run = self._run(ctx)
@@ -297,6 +301,7 @@ class EvoSplitPanel(foo.Panel):  # type: ignore[misc]  # fiftyone is untyped
             ("undo", "Undo", "undo", self.on_undo),
             ("audit", "Audit", "fact_check", self.on_audit),
             ("save", "Save manifest", "save", self.on_save),
+            ("export", "Export", "drive_folder_upload", self.on_export),
         ):
             row.btn(name, label=label, icon=icon, variant="outlined", on_click=opens, componentsProps=_IN_ROW)
 

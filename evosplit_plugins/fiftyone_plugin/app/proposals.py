@@ -73,7 +73,7 @@ def propose_equal_names(samples: Any) -> Proposal | None:
     """Propose to keep together files that have the same name in different folders."""
     paths = set(Units.of(samples).samples.limit(_LOOKED_AT).values("filepath"))
     sizes = Counter(PurePath(path).name for path in paths)
-    shared = {name: n for name, n in sizes.items() if n > 1}
+    shared = {name: n for name, n in sorted(sizes.items()) if n > 1}
     if not shared or sum(shared.values()) > _FEW_FILES * len(paths):
         return None
     sentence = f"{sum(shared.values()):,} files share their names with files in other folders: {listed(list(shared))}."

@@ -9,11 +9,12 @@ from typing import Any
 
 import fiftyone as fo
 import numpy as np
+import numpy.typing as npt
 
 from evosplit import EvoSplitError, LabelCounts, Split, SplitReport
 from evosplit_plugins.fiftyone_plugin import runs
 
-__all__ = ["is_latest", "load", "report_at", "sizes_of", "split_at", "what_is_left"]
+__all__ = ["is_latest", "load", "part_of", "report_at", "sizes_of", "split_at", "what_is_left"]
 
 
 def is_latest(dataset: Any, run: runs.SplitRun) -> bool:
@@ -34,21 +35,25 @@ def what_is_left(split: Split, members: Mapping[str, Any]) -> tuple[Split, int]:
         return split, 0
     if not len(rows):
         raise EvoSplitError("none of the split's samples is left in the dataset; split anew")
+    return part_of(split, rows, split.sample_ids[rows]), n_gone
+
+
+def part_of(split: Split, rows: npt.NDArray[np.int64], ids: npt.NDArray[Any]) -> Split:
+    """Return some rows of a split, with ids of their own; trade-offs and constraints were those of all rows."""
     counts = split.counts
-    left = replace(
+    return replace(
         split,
         placement=split.assignment[rows],
-        sample_ids=split.sample_ids[rows],
+        sample_ids=ids,
         target_sizes=tuple(np.bincount(split.assignment[rows], minlength=len(split.names)).tolist()),
-        counts=None if counts is None else LabelCounts(counts.matrix[rows], ids=counts.ids[rows], labels=counts.labels),
+        counts=None if counts is None else LabelCounts(counts.matrix[rows], ids=ids, labels=counts.labels),
         file_names=None,
-        front=None,  # the trade-offs, groups, locks and strata were those of all samples
+        front=None,
         constraints=None,
         recorded_measures=None,
         best_ed=0.0,
         chosen=0,
     )
-    return left, n_gone
 
 
 def load(dataset: Any, key: str) -> runs.SplitRun:

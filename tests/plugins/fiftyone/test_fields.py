@@ -272,7 +272,7 @@ class TestStrata:
         [
             ("nope", "gt", "stratify_by='nope' is no field of dataset .*; fields that can be balanced: .*'weather'"),
             ("nope", "gt", "fields that can be balanced: .*'area'"),
-            ("words", "gt", r"stratify_by='words' .* that can be balanced \(ListField\)"),
+            ("tags", "gt", r"stratify_by='tags' .* that can be balanced \(ListField\)"),
             ("gt", "gt", "stratify_by='gt': the labels of that field are spread already"),
             (["night", "night"], "gt", "repeats a name"),
             ("area", "weather", "'area' balances the sizes of boxes, but there are none in 'weather'"),
@@ -350,7 +350,7 @@ class TestEverythingTogether:
         assert again.report().to_dict() == split.report().to_dict()
         assert again.constraints.groups.names == split.constraints.groups.names
         assert again.best_ed == split.best_ed
-        config = dataset.get_run_info("evosplit_1").config
+        config = dataset.get_run_info(runs.run_keys(dataset)[0]).config
         assert config.settings["group_by"] == ["scene"]
 
     def test_undo_and_manifest(self, api, made, tmp_path):

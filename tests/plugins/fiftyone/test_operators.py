@@ -79,8 +79,8 @@ def context(dataset, params=None, **request):
 
 
 def form(foo, dataset, params=None, name="evosplit", **request):
-    """Resolve a form and give its properties as JSON."""
-    resolved = operator(foo, name).resolve_type(context(dataset, params, **request), "inputs")
+    """Resolve a form, unfolded unless `params` says otherwise, and give its properties as JSON."""
+    resolved = operator(foo, name).resolve_type(context(dataset, {"more": True, **(params or {})}, **request), "inputs")
     return resolved.to_json()["type"]["properties"]
 
 
@@ -209,9 +209,12 @@ class TestForm:
         assert shown(properties, "preview").startswith(f"{n} samples with 3 labels and {len(patches)} instances")
 
     def test_no_labels(self, foo, fiftyone, new_dataset):
-        """A dataset without labels says so instead of showing an empty form."""
-        properties = form(foo, new_dataset([fiftyone.Sample(filepath="/a.jpg")]))
-        assert properties["labels_error"]["invalid"]
+        """Without labels the form asks for them, or for what else to balance, which is enough."""
+        samples = [fiftyone.Sample(filepath=f"/{i}.jpg", night=i % 2 == 0) for i in range(20)]
+        dataset = new_dataset(samples)
+        assert "Neither labels nor anything else" in form(foo, dataset)["request_error"]["error_message"]
+        properties = form(foo, dataset, {"stratify_by": ["night"]})
+        assert shown(properties, "preview") == "20 samples will be split: train 16, val 2, test 2"
 
     def test_earlier_tags_are_named(self, foo, dataset):
         """The tags that a new split would replace are named."""
@@ -263,7 +266,7 @@ class TestConstraintsInTheForm:
         strata = choices(properties, "stratify_by")
         assert strata[:4] == ["area", "scene", "patient", "day"]
         assert {"night", "temperature", "metadata.width"} <= set(strata)
-        assert not {"gt", "filepath", "words"} & set(strata)
+        assert not {"gt", "filepath", "tags"} & set(strata)
         assert "area" not in choices(form(foo, scene_dataset, {"label_field": ["weather"]}), "stratify_by")
 
     def test_near_duplicates_are_offered(self, foo, scene_dataset, dataset):
@@ -307,7 +310,7 @@ class TestConstraintsInTheForm:
         [
             ({"group_by": ["nope"]}, "group_by='nope' is no field of dataset .*'scene'"),
             ({"group_by": ["temperature"]}, r"that can keep samples together \(FloatField\)"),
-            ({"stratify_by": ["words"]}, r"that can be balanced \(ListField\)"),
+            ({"stratify_by": ["tags"]}, r"that can be balanced \(ListField\)"),
             ({"stratify_by": ["gt"]}, "'gt': the labels of that field are spread already"),
             ({"duplicates": {"near_duplicates": "gone"}}, "neither a similarity run nor a field"),
             ({"more": True, "min_per_label": 0}, "0 samples of each label make no minimum"),
@@ -323,12 +326,108 @@ class TestConstraintsInTheForm:
         assert properties["request_error"]["invalid"]
         assert re.search(match, properties["request_error"]["error_message"], re.IGNORECASE)
 
-    def test_more_options(self, foo, dataset):
-        """Minima, weights and copies are shown on demand, minima only with cover."""
-        assert not {"min_per_label", "label_weights", "group_copies"} & set(form(foo, dataset))
-        assert {"min_per_label", "label_weights", "group_copies"} <= set(form(foo, dataset, {"more": True}))
-        assert "min_per_label" not in form(foo, dataset, {"more": True, "cover": False})
-        assert "request_error" not in form(foo, dataset, {"more": False, "label_weights": "cat", "min_per_label": 0})
+    def test_folded(self, foo, dataset):
+        """At first there are labels and subsets; all else is folded, holds all the same, and is said in one line."""
+        fields = [name for name in form(foo, dataset, {"more": False}) if name != "view_target"]
+        assert fields == ["label_field", "subsets", "train_val_test", "preview", "more"]
+        folded = form(foo, dataset, {"more": False, "label_weights": "cat: 2", "search": {"effort": "fast", "seed": 7}})
+        said = folded["more"]["view"]["description"]
+        assert said == "into sample tags, replacing an earlier split · weights cat: 2 · fast, seed 7"
+        assert "min_per_label" in form(foo, dataset)
+        assert "min_per_label" not in form(foo, dataset, {"cover": False})
+        assert "request_error" in form(foo, dataset, {"more": False, "label_weights": "cat"})
+
+
+def line(properties, name):
+    """Give the sentence of a proposal and what its button would fill in."""
+    row = properties[name]["type"]["properties"]
+    button = row.get(f"{name}_take")
+    return row[f"{name}_said"]["view"]["label"], None if button is None else button["view"]["params"]
+
+
+class TestProposals:
+    """What the form proposes, with a button that fills it in."""
+
+    def test_groups(self, foo, scene_dataset):
+        """A field with many values of several samples each is proposed; once taken, it is not proposed again."""
+        said, params = line(form(foo, scene_dataset, {"subsets": "train_test"}), "propose_groups")
+        assert said == "12 values of scene, with up to 4 samples each: do they belong together?"
+        assert params == {"more": True, "subsets": "train_test", "group_by": ["scene"]}
+        assert "propose_groups" not in form(foo, scene_dataset, params)
+
+    def test_no_groups(self, foo, dataset):
+        """Fields of few values, and of as many as there are samples, name no groups."""
+        dataset.set_values("weather", ["sun", "rain"] * 20)
+        dataset.set_values("serial", [str(i) for i in range(40)])
+        assert not [name for name in form(foo, dataset) if name.startswith("propose")]
+
+    def test_equal_names(self, foo, dataset):
+        """Files of the same name in two folders are proposed to stay together, and then do."""
+        paths = [f"/a/{i}.jpg" for i in range(35)] + [f"/b/{i}.jpg" for i in range(5)]
+        dataset.set_values("filepath", paths)
+        said, params = line(form(foo, dataset), "propose_names")
+        assert said.startswith("10 files share their names with files in other folders: 0.jpg, 1.jpg")
+        assert "the largest of 2 samples" in shown(form(foo, dataset, params), "preview")
+        foo.execute_operator(f"{PLUGIN}/evosplit", {"dataset": dataset, "params": {**params, **PARAMS}})
+        subsets = dict(zip(*dataset.values(["filepath", "tags"]), strict=True))
+        assert all(subsets[f"/a/{i}.jpg"] == subsets[f"/b/{i}.jpg"] for i in range(5))
+
+    @pytest.mark.parametrize(
+        ("subsets", "takes"),
+        [
+            ({"subsets": "folds", "folds": 4}, {"folds": 2}),
+            ({"subsets": "train_val_test"}, {"subsets": "train_test"}),
+            ({"subsets": "custom", "custom": "a 20, b 10, c 10"}, None),
+            ({"subsets": "train_test"}, None),
+        ],
+    )
+    def test_rare_labels(self, foo, fiftyone, dataset, subsets, takes):
+        """Labels in fewer samples than there are subsets are named, and fewer subsets proposed, if that helps."""
+        for i, sample in enumerate(dataset.limit(2)):
+            sample["gt"] = boxes(fiftyone, *["emu"] * (3 + i))
+            sample.save()
+        properties = form(foo, dataset, subsets)
+        if subsets["subsets"] == "train_test":
+            assert "propose_subsets" not in properties
+            return
+        said, params = line(properties, "propose_subsets")
+        assert "1 label has too few samples" in said
+        assert "emu (2)" in said
+        assert params == (None if takes is None else {"more": True, **subsets, **takes})
+
+
+class TestCounting:
+    """What the database is asked for in the background."""
+
+    def test_slow_answers_are_not_waited_for(self, foo, dataset, monkeypatch):
+        """A form is built before everything is counted, and says so; built again, it knows."""
+        from evosplit_plugins.fiftyone_plugin import reading
+        from evosplit_plugins.fiftyone_plugin.app import counting
+
+        may_go, real = threading.Event(), reading.overview
+        monkeypatch.setattr(reading, "overview", lambda *args: may_go.wait(60) and real(*args))
+        monkeypatch.setattr(counting, "PATIENCE", 0.3)
+        waiting = form(foo, dataset)
+        assert shown(waiting, "preview") == "40 samples will be split: train 32, val 4, test 4"
+        assert "Counting labels" in line(waiting, "counting")[0]
+        may_go.set()
+        monkeypatch.setattr(counting, "PATIENCE", 60)
+        assert shown(form(foo, dataset), "preview").startswith("40 samples with 3 labels")
+
+    def test_changes_are_seen(self, foo, dataset):
+        """When samples change, are added or deleted, the form counts again."""
+        assert "40 samples with 3 labels" in shown(form(foo, dataset, prompt_id="p"), "preview")
+        dataset.set_values("gt.detections.label", [["eel"] * len(row) for row in dataset.values("gt.detections")])
+        assert "40 samples with 1 label " in shown(form(foo, dataset, prompt_id="p"), "preview")
+        dataset.delete_samples(dataset.values("id")[:10])
+        assert "30 samples with 1 label " in shown(form(foo, dataset, prompt_id="p"), "preview")
+
+
+def first_run(dataset):
+    """Give the key of the first recorded split."""
+    from evosplit_plugins.fiftyone_plugin import runs
+
+    return runs.run_keys(dataset)[0]
 
 
 def evosplit_plugin():
@@ -483,12 +582,12 @@ class TestExecute:
         foo.execute_operator(f"{PLUGIN}/undo_split", {"dataset": scene_dataset})
         assert scene_dataset.count_sample_tags() == {"test": 1}
 
-    @pytest.mark.parametrize(("more", "together"), [(True, False), (False, True)], ids=["off", "hidden"])
-    def test_copies_of_a_picture(self, foo, dataset, more, together):
-        """They stay together unless the switch is off, and visible."""
+    @pytest.mark.parametrize("together", [True, False])
+    def test_copies_of_a_picture(self, foo, dataset, together):
+        """They stay together unless the switch is off."""
         first, _, *others = dataset.values("filepath")
         dataset.set_values("filepath", [first, first, *others])
-        params = {**PARAMS, "more": more, "group_copies": False}
+        params = {**PARAMS, "group_copies": together}
         result = foo.execute_operator(f"{PLUGIN}/evosplit", {"dataset": dataset, "params": params}).result
         assert any("picture" in note for note in result["notes"]) is together
 
@@ -564,6 +663,37 @@ class TestExecute:
         assert done.run_state == "failed"
         assert "effort='extreme' is unknown" in done.result.error
 
+    def test_saved_views(self, foo, dataset):
+        """A view of each subset is saved where no view has its name; undo takes away those that were made."""
+        dataset.save_view("val", dataset.limit(1))
+        params = {**PARAMS, "saved_views": True}
+        foo.execute_operator(f"{PLUGIN}/evosplit", {"dataset": dataset, "params": params})
+        assert sorted(dataset.list_saved_views()) == ["test", "train", "val"]
+        assert [len(dataset.load_saved_view(name)) for name in ("train", "val", "test")] == [32, 1, 4]
+        operator(foo, "undo_split")(dataset)
+        assert dataset.list_saved_views() == ["val"]
+
+    def test_a_new_field_is_shown(self, foo, dataset):
+        """After a new field was written the App sets its view again, with the filters; after an old one it need not."""
+        params = {**PARAMS, "write": "field", "field": "part"}
+        filters = {"tags": {"values": ["mine"], "exclude": False, "isMatching": True}}
+        for reload in ("set_view", "reload_samples"):
+            messages = list(operator(foo, "evosplit").execute(context(dataset, params, spaces={}, filters=filters)))
+            assert [message.body.operator_uri for message in messages][-2] == reload
+            if reload == "set_view":
+                assert "mine" in json.dumps(messages[-2].body.params["view"])
+
+    def test_export(self, foo, dataset, tmp_path):
+        """Before there is a split, and for a directory that exists, the form refuses; an error is said in the App."""
+        assert form(foo, dataset, name="export_subsets")["refused"]["invalid"]
+        evosplit_plugin().evosplit_fiftyone(dataset, (0.5, 0.5), **PARAMS)
+        assert form(foo, dataset, {"output": str(tmp_path)}, name="export_subsets")["refused"]["invalid"]
+        new = {"output": str(tmp_path / "new")}
+        assert "refused" not in form(foo, dataset, new, name="export_subsets")
+        result = operator(foo, "export_subsets").execute(context(dataset, new, spaces={}))
+        assert "error" in result  # the pictures of this dataset do not exist
+        assert not (tmp_path / "new").exists()
+
     def test_undo(self, foo, dataset):
         """Undo says what it will do, does it, and has nothing to do afterwards."""
         foo.execute_operator(f"{PLUGIN}/evosplit", {"dataset": dataset, "params": PARAMS})
@@ -579,7 +709,7 @@ class TestExecute:
         foo.execute_operator(f"{PLUGIN}/evosplit", {"dataset": dataset, "params": PARAMS})
         before = dataset.values("tags")
         path = str(tmp_path / "split.json")
-        assert form(foo, dataset, name="save_manifest")["run_key"]["default"] == "evosplit_1"
+        assert form(foo, dataset, name="save_manifest")["run_key"]["default"] == first_run(dataset)
         foo.execute_operator(f"{PLUGIN}/save_manifest", {"dataset": dataset, "params": {"path": path}})
         operator(foo, "undo_split")(dataset)
         asked = {"dataset": dataset, "params": {"path": path}}
@@ -646,6 +776,33 @@ class TestExecute:
         assert shown(properties, "leaks").startswith("Leak: ")
         assert "EvoSplit" in result["tables"]["table1"]["columns"].values()
         json.dumps(result)
+        assert properties["labels"]["view"]["data"]
+        taken = operator(foo, "take_audited").execute(context(dataset, properties["take"]["view"]["params"], spaces={}))
+        assert taken["message"].startswith("Written: train ")
+        assert all(len({"train", "test"} & set(tags)) == 1 for tags in dataset.values("tags"))
+        operator(foo, "undo_split")(dataset)
+        assert dataset.count_sample_tags() == {"mine": 40, "train": 20, "test": 21}
+        lost = operator(foo, "take_audited").execute(context(dataset, {"audit": "gone"}, spaces={}))
+        assert lost == {"error": "This audit is no longer known; audit again."}
+
+    def test_audit_of_groups_and_duplicates(self, foo, scene_dataset):
+        """What seems to belong together is filled in; scenes and near duplicates that two subsets share are leaks."""
+        scene_dataset.set_values("part", ["a", "b"] * 24)
+        asked = form(foo, scene_dataset, {"where": "part"}, name="audit_split")
+        assert asked["group_by"]["default"] == ["scene"]
+        assert asked["near"]["default"] == "similar"
+        params = {"where": "part", "group_by": ["scene"], "near": "similar"}
+        ctx = context(scene_dataset, params, spaces={})
+        result = operator(foo, "audit_split").execute(ctx)
+        assert "a and b share 12 groups (48 samples)" in result["leaks"][0]
+        ctx = context(scene_dataset, {"audit": result["instead"]}, spaces={})
+        operator(foo, "take_audited").execute(ctx)
+        parts = {}
+        for scene, part in zip(*scene_dataset.values(["scene", "part"]), strict=True):
+            parts.setdefault(scene, set()).add(part)
+        assert all(len(found) == 1 for found in parts.values())
+        operator(foo, "undo_split")(scene_dataset)
+        assert scene_dataset.values("part") == ["a", "b"] * 24
 
     def test_a_field_of_others(self, foo, dataset, tmp_path):
         """The forms refuse a field that EvoSplit did not write until its switch is on."""
@@ -705,6 +862,11 @@ def panel_tables(operations):
     return found
 
 
+def folds_or_ratios(beside):
+    """Give the subsets of the split to compare with: also those of another split may be others."""
+    return (0.5, 0.5) if beside == "point:3" else (0.8, 0.1, 0.1)
+
+
 SIZES, LABELS = "What each subset holds", "Labels, rarest first"
 STRATA, MEASURES = "Categories of the strata furthest from their share", "Measures, smaller is better"
 
@@ -728,7 +890,9 @@ class TestPanel:
         assert "Labels: **" in shown(first, "summary")
         operations = panel_call(foo, dataset, "render", state={"details": True})
         schema, tables = panel_schema(operations), panel_tables(operations)
-        assert list(schema)[-1] == "measures"
+        assert list(schema)[-2:] == ["measures", "meanings"]
+        said = schema["meanings"]["view"]["description"]
+        assert [text.split("**")[1] for text in said.splitlines()] == ["LD", "LD'", "LPD", "LPD'", "ED", "FLZ"]
         assert [row["samples"] for row in tables[SIZES]] == ["20  50.0\xa0%"] * 2
         instances = [int(row["instances"].split()[0]) for row in tables[SIZES]]
         assert instances == [row.instances.count for row in split.report().subsets]
@@ -823,15 +987,60 @@ class TestPanel:
         view = fiftyone.DatasetView._build(dataset, operations["set_view"][0]["view"])
         assert len(view) == 10
 
+    def test_subset_filters_the_view(self, foo, fiftyone, dataset):
+        """A click on the row of a subset shows its samples, on the heading nothing."""
+        split = evosplit_plugin().evosplit_fiftyone(dataset, (0.5, 0.5), **PARAMS)
+        operations = panel_call(foo, dataset, "on_subset", row=1)
+        view = fiftyone.DatasetView._build(dataset, operations["set_view"][0]["view"])
+        assert set(view.values("id")) == set(split.ids("test"))
+        assert "set_view" not in panel_call(foo, dataset, "on_subset", row=-1)
+
+    @pytest.mark.parametrize("state", [{}, {"point": 2}])
+    def test_pair_filters_the_view(self, foo, fiftyone, dataset, state):
+        """A click on a pair shows the samples that have both labels, whether its split is in use or not."""
+        split = split_with_front(dataset)
+        labels = (split.pick(2) if state else split).report().pairs[0].labels
+        operations = panel_call(foo, dataset, "on_pair", state=state, row=0)
+        view = fiftyone.DatasetView._build(dataset, operations["set_view"][0]["view"])
+        lists = dict(zip(*dataset.values(["id", "gt.detections.label"]), strict=True))
+        assert set(view.values("id")) == {sample for sample, names in lists.items() if set(labels) <= set(names)}
+
+    @pytest.mark.parametrize("beside", ["point:3", "run"])
+    def test_compare(self, foo, dataset, beside):
+        """Two trade-offs, or two recorded splits, are compared label by label."""
+        split, other = (
+            split_with_front(dataset),
+            evosplit.split(evosplit_plugin().read_counts(dataset), folds_or_ratios(beside), method="random", seed=9),
+        )
+        evosplit_plugin().apply_split(dataset, other, label_field="gt")
+        key = first_run(dataset)
+        state = {"run": key, "point": 2, "beside": beside}
+        there = split.pick(3)
+        if beside == "run":
+            from evosplit_plugins.fiftyone_plugin import runs
+
+            latest = runs.run_keys(dataset)[-1]
+            state, there = {"run": key, "point": 2, "beside": f"run:{latest}"}, other
+        schema = panel_schema(panel_call(foo, dataset, "render", state=state))
+        here, beside_it = schema["comparison"]["view"]["data"][1:]
+        assert here["name"] == "this split"
+        assert beside_it["name"] == ("trade-off 3" if beside == "point:3" else "split 2")
+        wanted = {row.label: row.deviation for row in there.report().labels}
+        drawn = [tick.rpartition(" (")[0] for tick in schema["comparison"]["view"]["layout"]["yaxis"]["ticktext"]]
+        found = dict(zip(drawn, beside_it["x"], strict=True))
+        assert found["cat"] == pytest.approx(100 * wanted["cat"])
+        assert schema["beside_header"]["view"]["description"].startswith("Of 3 labels, ")
+
     def test_other_runs(self, foo, dataset):
         """An earlier split can be looked at."""
         evosplit_plugin().evosplit_fiftyone(dataset, (0.5, 0.5), **PARAMS)
         evosplit_plugin().evosplit_fiftyone(dataset, folds=4, **PARAMS)
         latest = panel_tables(panel_call(foo, dataset, "on_load"))
         assert [row["subset"] for row in latest[SIZES]] == ["fold0", "fold1", "fold2", "fold3"]
-        operations = panel_call(foo, dataset, "on_run", value="evosplit_1")
-        assert operations["patch_panel_state"][0]["state"] == {"run": "evosplit_1", "point": None}
-        first = panel_tables(panel_call(foo, dataset, "render", state={"run": "evosplit_1"}))
+        key = first_run(dataset)
+        operations = panel_call(foo, dataset, "on_run", value=key)
+        assert operations["patch_panel_state"][0]["state"] == {"run": key, "point": None, "beside": "nothing"}
+        first = panel_tables(panel_call(foo, dataset, "render", state={"run": key}))
         assert [row["subset"] for row in first[SIZES]] == ["train", "test"]
 
     def test_bar_of_an_earlier_split(self, foo, fiftyone, dataset):
@@ -839,7 +1048,7 @@ class TestPanel:
         first = split_with_front(dataset)
         label = first.report().labels[0].label
         evosplit_plugin().apply_split(dataset, first.pick(3), label_field="gt")
-        operations = panel_call(foo, dataset, "on_bar", state={"run": "evosplit_1"}, trace_idx=0, idx=0)
+        operations = panel_call(foo, dataset, "on_bar", state={"run": first_run(dataset)}, trace_idx=0, idx=0)
         view = fiftyone.DatasetView._build(dataset, operations["set_view"][0]["view"])
         column = first.counts.matrix[:, [first.counts.labels.index(label)]].toarray().ravel()
         carriers = first.sample_ids[column > 0]
@@ -849,7 +1058,7 @@ class TestPanel:
         """An older split, whose star is not in use, can be applied again: samples that are left go where they were."""
         first = split_with_front(dataset)
         evosplit_plugin().evosplit_fiftyone(dataset, folds=4, **PARAMS)
-        state = {"run": "evosplit_1"}
+        state = {"run": first_run(dataset)}
         schema = panel_schema(panel_call(foo, dataset, "render", state=state))
         assert schema["apply"]["view"]["disabled"] is False
         assert "applied then" in schema["front_header"]["view"]["description"]

@@ -152,22 +152,58 @@ class TestReadCounts:
         ("field", "match"),
         [
             ("nope", "'nope' is no label field of dataset .*: 'gt'"),
-            ("mask", "'mask' is no label"),
-            ([], "empty"),
+            ("place", "'place' is no label"),
         ],
     )
     def test_unknown_field(self, fiftyone, api, new_dataset, field, match):
         """A field that carries no labels is named, with those that do."""
-        sample = fiftyone.Sample(
-            filepath="/a.jpg", gt=boxes(fiftyone, "cat"), mask=fiftyone.Segmentation(mask_path="/m.png")
-        )
+        sample = fiftyone.Sample(filepath="/a.jpg", gt=boxes(fiftyone, "cat"), place=fiftyone.GeoLocation(point=[1, 2]))
         with pytest.raises(EvoSplitError, match=match):
             api.read_counts(new_dataset([sample]), label_field=field)
 
     def test_no_label_field(self, fiftyone, api, new_dataset):
         """A dataset without label fields is refused with the types that would do."""
-        with pytest.raises(EvoSplitError, match="no field with labels; add one of Classification"):
+        with pytest.raises(EvoSplitError, match=r"no field with labels \(Classification, .*; add one"):
             api.read_counts(new_dataset([fiftyone.Sample(filepath="/a.jpg")]))
+        with pytest.raises(EvoSplitError, match="name one of 'place', or split without labels"):
+            api.read_counts(new_dataset([fiftyone.Sample(filepath="/a.jpg", place="here")]))
+
+    def test_texts(self, fiftyone, api, new_dataset):
+        """Strings and lists of strings are labels when they are asked for."""
+        samples = [
+            fiftyone.Sample(filepath=f"/{i}.jpg", kind=kind, words=words)
+            for i, (kind, words) in enumerate([("cat", ["a", "b", "a"]), ("dog", []), (None, None)])
+        ]
+        counts = api.read_counts(new_dataset(samples), label_field=["kind", "words"])
+        assert counts.labels == ("kind/cat", "kind/dog", "words/a", "words/b")
+        assert counts.matrix.toarray().tolist() == [[1, 0, 2, 1], [0, 1, 0, 0], [0, 0, 0, 0]]
+
+    def test_masks(self, fiftyone, api, new_dataset, tmp_path):
+        """Of masks, in the database or on disk, the classes that they show are counted, the background is not."""
+        import numpy as np
+        from PIL import Image
+
+        Image.fromarray(np.array([[0, 2], [2, 5]], dtype=np.uint8)).save(tmp_path / "m.png")
+        segmentations = [
+            fiftyone.Segmentation(mask=np.array([[0, 1], [2, 2]], dtype=np.uint8)),
+            fiftyone.Segmentation(mask_path=str(tmp_path / "m.png")),
+            None,
+        ]
+        dataset = new_dataset([fiftyone.Sample(filepath=f"/{i}.jpg", seg=seg) for i, seg in enumerate(segmentations)])
+        dataset.mask_targets = {"seg": {1: "road", 2: "car"}}
+        dataset.save()
+        counts = api.read_counts(dataset, label_field="seg")
+        assert counts.labels == ("5", "car", "road")
+        assert counts.matrix.toarray().tolist() == [[0, 1, 1], [1, 1, 0], [0, 0, 0]]
+
+    def test_without_labels(self, fiftyone, api, new_dataset):
+        """An empty list of label fields balances the strata alone; without any of these it is refused."""
+        samples = [fiftyone.Sample(filepath=f"/{i}.jpg", night=i % 4 == 0) for i in range(40)]
+        dataset = new_dataset(samples)
+        api.evosplit_fiftyone(dataset, (0.5, 0.5), label_field=[], stratify_by="night", effort="fast")
+        assert dataset.match_tags("train").count_values("night") == {True: 5, False: 15}
+        with pytest.raises(EvoSplitError, match="neither labels nor anything else"):
+            api.evosplit_fiftyone(dataset, (0.5, 0.5), label_field=[])
 
     def test_nothing_in_view(self, fiftyone, api, new_dataset):
         """An empty view is refused."""

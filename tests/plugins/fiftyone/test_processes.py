@@ -1,0 +1,59 @@
+"""Several processes on one database: nobody's record is lost, and undo outlives the process that split."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+from fiftyone_samples import pictures
+
+SPLIT = """
+import sys, fiftyone as fo
+from evosplit_plugins import evosplit_fiftyone
+dataset = fo.load_dataset(sys.argv[1])
+dataset.list_runs()  # what it knows now is out of date when it writes
+print("ready", flush=True)
+input()
+evosplit_fiftyone(dataset, folds=int(sys.argv[2]), effort="fast", label_field="gt")
+"""
+UNDO = """
+import sys, fiftyone as fo
+from evosplit_plugins.fiftyone_plugin import undo_split
+undo_split(fo.load_dataset(sys.argv[1]))
+"""
+
+
+@pytest.fixture
+def dataset(fiftyone, new_dataset):
+    """Give 40 pictures that other processes can load."""
+    made = new_dataset(pictures(fiftyone, 40))
+    made.persistent = True
+    return made
+
+
+def start(code, *arguments):
+    """Start a process of its own."""
+    command = [sys.executable, "-c", code, *arguments]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+def test_two_people_then_a_restart(dataset):
+    """Two splits at the same time are both recorded; a later process takes them back one by one."""
+    from evosplit_plugins.fiftyone_plugin import runs
+
+    both = [start(SPLIT, dataset.name, folds) for folds in ("2", "4")]
+    for process in both:
+        assert process.stdout.readline() == "ready\n"
+    for process in both:
+        process.stdin.write("\n")
+        process.stdin.flush()
+    assert [process.wait(timeout=180) for process in both] == [0, 0]
+    dataset.reload()
+    keys = runs.run_keys(dataset)
+    assert sorted(len(runs.load_run(dataset, key).split.names) for key in keys) == [2, 4]
+    for left in (1, 0):
+        assert start(UNDO, dataset.name).wait(timeout=180) == 0
+        dataset.reload()
+        assert len(runs.run_keys(dataset)) == left
+    assert set(dataset.count_sample_tags()) - {"mine"} <= {f"fold{i}" for i in range(4)}
