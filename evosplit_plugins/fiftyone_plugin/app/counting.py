@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 from evosplit_plugins.fiftyone_plugin.reading import flattened
 
-__all__ = ["Counter", "last_change"]
+__all__ = ["Counter", "last_change", "wait"]
 
 T = TypeVar("T")
 PATIENCE = 1.5  # seconds that a form waits for all its questions together
@@ -69,3 +69,9 @@ class Counter:
                 raise
             self.waiting = True
             return None
+
+
+def wait() -> None:
+    """Wait until all questions are answered."""
+    for answer in list(_answers.values()):
+        answer.exception()

@@ -70,6 +70,11 @@ class App:
         self.see(form.get_by_text("will be split"))
         return form
 
+    def unfold(self, form):
+        """Show everything that can be set."""
+        form.get_by_role("checkbox").last.click()
+        self.see(form.get_by_text("Effort", exact=True))
+
     def choose(self, form, number, field):
         """Choose a field in one of the form's lists, which close when the form is built anew."""
         option = self.page.get_by_role("option", name=field, exact=True)
@@ -257,6 +262,7 @@ def test_groups_and_strata(open_app, scene_pictures):
     dataset.limit(4).tag_samples("test")
     with open_app(dataset) as app:
         form = app.open_form()
+        app.unfold(form)
         form.get_by_text("Do not look for them").click()
         app.page.get_by_role("option", name="similar (similarity run)").click()
         app.see(form.get_by_text("Distance up to"))
@@ -286,12 +292,43 @@ def test_groups_and_strata(open_app, scene_pictures):
     assert subset["scene 0"] == {"test"}
 
 
+def test_proposal_and_clicks(open_app, scene_pictures):
+    """A proposal is taken by its button, holds while it is folded, and clicks on a subset and a pair show samples."""
+    dataset = scene_pictures
+    with open_app(dataset) as app:
+        form = app.open_form()
+        app.see(form.get_by_text("12 values of scene, with up to 4 samples each"))
+        app.button("Keep them together", form).click()
+        app.see(form.get_by_text(re.compile("^together: scene · into sample tags")))
+        app.see(form.get_by_text(re.compile(r"\(12 groups, the largest of 4 samples\)")))
+        output = app.execute()
+        app.see(output.get_by_text(re.compile("Groups: 12, all of them whole")))
+        app.button("Open the EvoSplit panel", output).click()
+        app.button("Done").click()
+        panel = app.page.locator(PANEL)
+        dataset.reload()
+        for table, row, view in (
+            ("What each subset holds", 1, dataset.match_tags("val")),
+            ("label pairs furthest", 0, None),
+        ):
+            if view is None:
+                app.button("Show all numbers", panel).click()
+            # The heading of a table stands in the box around it.
+            heading = app.see(panel.get_by_text(re.compile(table)))
+            rows = heading.last.locator("xpath=following::table[1]//tbody/tr")
+            n = len(view) if view is not None else int(rows.nth(row).locator("td").nth(1).inner_text())
+            rows.nth(row).click()
+            app.see(app.page.get_by_text(re.compile(rf"^\s*{n}\s+samples?$")))
+        assert app.alerts == []
+
+
 def test_torn_group(open_app, scene_pictures):
     """A scene whose pictures are kept in two subsets is named in the App, and nothing is changed."""
     scene_pictures[:1].tag_samples("train")
     scene_pictures[1:2].tag_samples("test")
     with open_app(scene_pictures) as app:
         form = app.open_form()
+        app.unfold(form)
         app.choose(form, 1, "scene")
         form.get_by_text("Keep what is already in a subset").click()
         app.page.wait_for_timeout(1500)
@@ -306,6 +343,7 @@ def test_cancel(open_app, new_pictures):
     dataset = new_pictures(n=1500, n_labels=60)
     with open_app(dataset) as app:
         form = app.open_form()
+        app.unfold(form)
         form.get_by_text("Normal", exact=True).click()
         app.page.get_by_role("option", name=re.compile("Thorough")).click()
         app.page.wait_for_timeout(1500)
@@ -419,23 +457,46 @@ def test_resize_and_wheel(open_app, new_pictures):
         assert table.bounding_box()["y"] == pytest.approx(where["y"] + 120, abs=2)
 
 
-def test_run_keeps_the_filter(open_app, new_pictures):
-    """The filter in the sidebar is still set after a run."""
+def test_run_keeps_what_is_shown(open_app, new_pictures):
+    """The filter in the sidebar is still set after a run; a new field is listed, and the same samples are shown."""
     dataset = new_pictures()
     split_with_front(dataset, ratios=(0.8, 0.1, 0.1))
     with open_app(dataset) as app:
         app.page.locator("[data-cy=sidebar-field-arrow-enabled-tags]").click()
         app.page.locator("[data-cy=selector-sidebar-search-tags]").click()
         app.see(app.page.get_by_text("train", exact=True)).first.click()
+        for field in (False, True):
+            app.see(app.page.get_by_text(re.compile(r"^\s*32\s+samples$")))
+            form = app.open_form()
+            form.get_by_text("Entire dataset").click()
+            app.see(form.get_by_text("40 samples with 3 labels"))
+            if field:
+                app.unfold(form)
+                form.get_by_text("A field", exact=True).click()
+                app.see(form.get_by_text("The field is created"))
+            output = app.execute()
+            app.see(output.get_by_text("Label distribution"))
+            app.button("Done").click()
+            app.page.wait_for_timeout(1500)
         app.see(app.page.get_by_text(re.compile(r"^\s*32\s+samples$")))
-        form = app.open_form()
-        form.get_by_text("Entire dataset").click()
-        app.see(form.get_by_text("40 samples with 3 labels"))
-        output = app.execute()
-        app.see(output.get_by_text("Label distribution"))
-        app.button("Done").click()
+        app.see(app.page.locator("[data-cy=sidebar-field-arrow-enabled-split]"))
+
+
+def test_audit_is_taken(open_app, new_pictures):
+    """The audit of a split by tags shows its labels; one click takes what EvoSplit gives instead."""
+    dataset = new_pictures(n=60, n_labels=6)
+    dataset[:30].tag_samples("train")
+    dataset[30:].tag_samples("test")
+    with open_app(dataset) as app:
+        app.run_operator("EvoSplit: audit")
         app.page.wait_for_timeout(1500)
-        app.see(app.page.get_by_text(re.compile(r"^\s*32\s+samples$")))
+        app.execute()
+        app.see(app.page.get_by_text(re.compile("EvoSplit at the same sizes|EvoSplit finds nothing better")))
+        app.see(app.page.locator(".js-plotly-plot .point"))
+        app.button("Take EvoSplit's split instead").click()
+        app.see(app.page.get_by_role("alert").get_by_text("Written: train 30, test 30"))
+    assert subset_tags(dataset) == {"train": 30, "test": 30}
+    assert len(dataset.list_runs()) == 1
 
 
 def test_manifest_through_the_browser(open_app, new_pictures, tmp_path):
