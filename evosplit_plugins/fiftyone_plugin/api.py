@@ -289,9 +289,7 @@ def audit(
     return judged
 
 
-def judge_subsets(
-    samples: Any, reading: FiftyOneReading, options: Mapping[str, Any]
-) -> tuple[FiftyOneSource, Audit]:
+def judge_subsets(samples: Any, reading: FiftyOneReading, options: Mapping[str, Any]) -> tuple[FiftyOneSource, Audit]:
     """Judge the subsets that are there, as `audit` does with these options, and also return the samples as read."""
     phases = Phases(options.get("on_progress"), reading=2, judging=8)
     source = FiftyOneAdapter().read_subsets([samples], reading, on_progress=phases("reading"))

@@ -13,10 +13,10 @@ import fiftyone.operators.types as types
 import numpy as np
 
 from evosplit import EvoSplitError, Split
-from evosplit_plugins.audit import Audit
+from evosplit_plugins.audit.result import JUDGED
 from evosplit_plugins.fiftyone_plugin import api, duplicates, fields
 from evosplit_plugins.fiftyone_plugin.adapter import FiftyOneReading
-from evosplit_plugins.fiftyone_plugin.app.base import RecordOperator, refresh_app, refresh_panels
+from evosplit_plugins.fiftyone_plugin.app.base import RecordOperator, refresh_app, refresh_panels, show
 from evosplit_plugins.fiftyone_plugin.app.counting import Counter
 from evosplit_plugins.fiftyone_plugin.app.output import audit_output, audit_result
 from evosplit_plugins.fiftyone_plugin.app.proposals import SAME_NAME, propose_equal_names, propose_groups
@@ -84,7 +84,7 @@ class AuditSplit(RecordOperator):
                 description=names.sentence,
                 view=types.SwitchView(),
             )
-        known = duplicates.duplicate_sources(ctx.dataset)
+        known = counter.ask(["duplicates"], lambda: duplicates.duplicate_sources(ctx.dataset))
         if known:
             near = types.DropdownView()
             near.add_choice(NO_DUPLICATES, label="Do not look for them")
@@ -112,8 +112,8 @@ class AuditSplit(RecordOperator):
             },
         )
         result = audit_result(audit)
-        if audit.instead is not None:
-            result["instead"] = _keep(_instead(source, audit))
+        if audit.instead is not None and (audit.leaks or _is_better(audit.instead, audit.split)):
+            result["instead"] = _keep(_instead(source, audit.instead))
         return result
 
     def resolve_output(self, ctx: Any) -> Any:
@@ -131,19 +131,29 @@ class TakeAudited(RecordOperator):
         "unlisted": True,
     }
 
+    def execute(self, ctx: Any) -> dict[str, Any]:
+        """Write it, and show what was done: the button that asks for it stands in the result of an audit."""
+        result = super().execute(ctx)
+        ctx.request_params["results"] = result
+        show(ctx, self.resolve_output(ctx), result)
+        return result
+
     def do(self, ctx: Any) -> dict[str, Any]:
         """Write it in place of the split that was found; undo brings that back."""
-        instead = _offered.get(str(ctx.params.get("audit")))
-        if instead is None or instead.dataset != ctx.dataset.name:
-            raise EvoSplitError("this audit is no longer known; audit again")
+        instead = _wanted(ctx)
         run = write_split(
             ctx.dataset, instead.split, field=instead.field, label_fields=instead.label_fields, overwrite=True
         )
         refresh_app(ctx, run.field)
         refresh_panels(ctx)
-        message = f"Written: {sizes_of(run.split)}. Undo brings back what was there."
-        ctx.ops.notify(message, variant="success")
-        return {"message": message}
+        return {"message": f"Written: {sizes_of(run.split)}. Undo brings back what was there."}
+
+
+def _wanted(ctx: Any) -> _Instead:
+    instead = _offered.get(str(ctx.params.get("audit")))
+    if instead is None or instead.dataset != ctx.dataset.name:
+        raise EvoSplitError("this audit is no longer known; audit again")
+    return instead
 
 
 def _add_several(inputs: Any, name: str, choices: Any, **options: Any) -> None:
@@ -153,16 +163,17 @@ def _add_several(inputs: Any, name: str, choices: Any, **options: Any) -> None:
     inputs.list(name, types.String(), required=False, view=view, **{"default": [], **options})
 
 
-def _instead(source: FiftyOneSource, audit: Audit) -> _Instead:
+def _is_better(split: Split, than: Split) -> bool:
+    here, there = split.measures.to_dict(), than.measures.to_dict()
+    return any(here[key] < there[key] for key in JUDGED)
+
+
+def _instead(source: FiftyOneSource, made: Split) -> _Instead:
     """Return EvoSplit's split with a row for each sample; one in two subsets had two, which belong together."""
-    _, rows = np.unique(np.array(source.units, dtype=object), return_index=True)
-    rows.sort()
-    made = audit.instead
-    if made is None:
-        raise EvoSplitError("no split was made to compare with")
+    first = {unit: row for row, unit in reversed(list(enumerate(source.units)))}
+    rows = np.array(sorted(first.values()), dtype=np.int64)
     ids = np.array([source.units[row] for row in rows.tolist()], dtype=object)
-    settings = {**made.settings, "instead of": "an audited split"}
-    split = replace(part_of(made, rows, ids), settings=settings, source=source.provenance)
+    split = replace(part_of(made, rows, ids), source=source.provenance)
     return _Instead(source.dataset.name, split, source.field, tuple(source.labels))
 
 

@@ -80,7 +80,12 @@ def refresh_app(ctx: Any, field: str | None, *, created: bool = False) -> Any:
     Only setting the view makes the App look for new fields. It clears the filters of the sidebar, so that they become
     part of the view.
     """
-    return ctx.ops.set_view(ctx.view) if field is not None and created else ctx.ops.reload_samples()
+    if field is None or not created:
+        return ctx.ops.reload_samples()
+    try:
+        return ctx.ops.set_view(ctx.view)
+    except ValueError:  # the view, or a filter, is of a field that undo has deleted
+        return ctx.ops.reload_dataset()
 
 
 def refresh_panels(ctx: Any) -> list[Any]:

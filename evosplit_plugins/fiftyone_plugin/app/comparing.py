@@ -100,6 +100,7 @@ def comparison_figure(pairs: Sequence[LabelPair], name: str) -> dict[str, Any]:
         "height": 120 + 22 * len(rows),
         "margin": {"t": 40, "r": 28, "b": 56, "l": 16},
         "hovermode": "closest",
+        "showlegend": True,
         "legend": {"orientation": "h", "x": 0, "yref": "container", "y": 1, "yanchor": "top"},
         "xaxis": {
             "title": {"text": "furthest from its share in any subset", "standoff": 12},

@@ -256,7 +256,9 @@ class EvoSplitPanel(foo.Panel):  # type: ignore[misc]  # fiftyone is untyped
                 said = [f"{name} {number(value)}" for name, value in zip(front.objective_names, values, strict=True)]
                 found.append((f"point:{at}", f"trade-off {at}: {', '.join(said)}"))
         others = [key for key in reversed(runs.run_keys(ctx.dataset)) if key != run.key]
-        return found[:_POINTS_OFFERED] + [(f"run:{key}", f"split {run_label(ctx.dataset, key)}") for key in others]
+        found = found[:_POINTS_OFFERED] + [(f"run:{key}", f"split {run_label(ctx.dataset, key)}") for key in others]
+        starred = "nothing else" if selected == run.split.chosen else "the trade-off with the star"
+        return [(_NOTHING, starred), *found] if found else []
 
     def _render_comparison(
         self,
@@ -269,7 +271,7 @@ class EvoSplitPanel(foo.Panel):  # type: ignore[misc]  # fiftyone is untyped
         """Offer other splits to compare with, and show the chosen one label by label."""
         if offered:
             choices = types.DropdownView()
-            for value, label in ((_NOTHING, "nothing else"), *offered):
+            for value, label in offered:
                 choices.add_choice(value, label=label)
             chosen = ctx.panel.get_state("beside", _NOTHING)
             panel.enum(

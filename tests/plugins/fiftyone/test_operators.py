@@ -299,7 +299,7 @@ class TestConstraintsInTheForm:
 
     def test_large_runs_wait(self, foo, scene_dataset, monkeypatch):
         """A large similarity run is not compared while the user types."""
-        from evosplit_plugins.fiftyone_plugin.app import form as module
+        from evosplit_plugins.fiftyone_plugin.app import preview as module
 
         monkeypatch.setattr(module, "_COMPARED_AT_MOST", 47)
         params = {"duplicates": {"near_duplicates": "similar"}}
@@ -409,7 +409,7 @@ class TestCounting:
         monkeypatch.setattr(counting, "PATIENCE", 0.3)
         waiting = form(foo, dataset)
         assert shown(waiting, "preview") == "40 samples will be split: train 32, val 4, test 4"
-        assert "Counting labels" in line(waiting, "counting")[0]
+        assert "Counting…" in line(waiting, "counting")[0]
         may_go.set()
         monkeypatch.setattr(counting, "PATIENCE", 60)
         assert shown(form(foo, dataset), "preview").startswith("40 samples with 3 labels")
@@ -777,7 +777,8 @@ class TestExecute:
         assert "EvoSplit" in result["tables"]["table1"]["columns"].values()
         json.dumps(result)
         assert properties["labels"]["view"]["data"]
-        taken = operator(foo, "take_audited").execute(context(dataset, properties["take"]["view"]["params"], spaces={}))
+        params = properties["take"]["view"]["params"]
+        taken = operator(foo, "take_audited").execute(context(dataset, params, spaces={}))
         assert taken["message"].startswith("Written: train ")
         assert all(len({"train", "test"} & set(tags)) == 1 for tags in dataset.values("tags"))
         operator(foo, "undo_split")(dataset)
