@@ -197,7 +197,7 @@ def main() -> None:
     first, again = writing(dataset, args.rounds)
     page = "\n".join(
         [
-            "# FiftyOne: reading labels, writing splits\n",
+            f"# FiftyOne, {args.samples:,} samples: the form, reading labels, writing splits\n",
             f"{size}; best of {plural(args.rounds, 'round')}. {machine_line('fiftyone', 'numpy')}\n",
             "## The form of the App\n\n"
             + markdown_table(("what", "seconds"), [(name, f"{seconds:.2f}") for name, seconds in form.items()]),
