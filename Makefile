@@ -145,7 +145,7 @@ $(LOWEST)/.for-lowest: pyproject.toml
 	@python=$$($(call python_of,3.10)); $${python:-$(PYTHON)} -m venv --clear $(LOWEST)
 	$(LOWEST)/bin/python -m pip --disable-pip-version-check --quiet install uv
 	VIRTUAL_ENV=$(LOWEST) $(LOWEST)/bin/uv pip install --quiet --resolution lowest-direct --no-build -r pyproject.toml \
-		--extra coco --extra yolo --extra hf --extra sklearn --extra report --extra demo --group test
+		--extra coco --extra yolo --extra hf --extra table --extra sklearn --extra report --extra demo --group test
 	VIRTUAL_ENV=$(LOWEST) $(LOWEST)/bin/uv pip install --quiet --editable .
 	@touch $@
 

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from evosplit_plugins.fiftyone_plugin import evosplit_fiftyone
     from evosplit_plugins.hf import evosplit_hf
     from evosplit_plugins.sklearn_cv import EvoSplitKFold, EvoSplitShuffleSplit
+    from evosplit_plugins.table import evosplit_table
     from evosplit_plugins.yolo import evosplit_yolo
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "evosplit_coco",
     "evosplit_fiftyone",
     "evosplit_hf",
+    "evosplit_table",
     "evosplit_yolo",
 ]
 
@@ -27,6 +29,7 @@ _HOME = {
     "evosplit_coco": "evosplit_plugins.coco",
     "evosplit_fiftyone": "evosplit_plugins.fiftyone_plugin",
     "evosplit_hf": "evosplit_plugins.hf",
+    "evosplit_table": "evosplit_plugins.table",
     "evosplit_yolo": "evosplit_plugins.yolo",
 }
 

@@ -25,7 +25,7 @@ from evosplit_plugins.matching import find_samples, replayed
 from evosplit_plugins.options import option
 from evosplit_plugins.progress import OnProgress, Phases
 from evosplit_plugins.request import Request
-from evosplit_plugins.source import Source
+from evosplit_plugins.source import Asked, Source
 
 __all__ = [
     "Adapter",
@@ -316,24 +316,27 @@ def run(
     phases = Phases(on_progress, preparing=1, searching=9)
     subsets = request.subsets(len(source), adapter.default_names)
     check_locked_names(request, subsets.names)
-    known = source.fields(groups=request.groups, strata=request.strata)
-    locked, notes = _locked(source, request, subsets.names, adapter)
-    groups, said = _groups(source, request, known.groups, locked, adapter, phases("preparing"))
+    asked = source.asked(request, subsets.names)
+    if asked is None:
+        known = source.fields(groups=request.groups, strata=request.strata)
+        locked, notes = _locked(source, request, subsets.names, adapter)
+        groups, said = _groups(source, request, known.groups, locked, adapter, phases("preparing"))
+        asked = Asked(source.counts, groups, locked, known.strata, (*known.notes, *notes, *said))
     options = {
         **request.engine_options(),
-        "groups": groups,
-        "locked": locked,
-        "strata": dict(known.strata) or None,
+        "groups": asked.groups,
+        "locked": asked.locked,
+        "strata": dict(asked.strata) or None,
         "on_progress": phases("searching"),
     }
     if subsets.is_kfold:
-        split = evosplit.kfold(source.counts, len(subsets), **options)
+        split = evosplit.kfold(asked.counts, len(subsets), **options)
     else:
         sizes = dict(zip(subsets.names, subsets.sizes, strict=True))
-        split = evosplit.split(source.counts, sizes, **options)
+        split = evosplit.split(asked.counts, sizes, **options)
     return replace(
-        split,
-        notes=(*split.notes, *known.notes, *notes, *said, *source.notes),
+        asked.finish(split),
+        notes=(*split.notes, *asked.notes, *source.notes),
         settings={**split.settings, **request.recorded()},
         file_names=None if source.files is None or not any(source.files) else tuple(source.files),
         source=source.provenance,
@@ -344,6 +347,9 @@ def replay(split: Split, source: Source) -> Split:
     """Bring a saved split into the order of the samples that were read: found by id, else by file name or path."""
     if split.counts is source.counts:
         return split
+    known = source.replay(split)
+    if known is not None:
+        return known
     found = find_samples(split, source.identities(split), source.files, where=source.called)
     return replayed(
         split,

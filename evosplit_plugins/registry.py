@@ -24,6 +24,7 @@ GROUP = "evosplit.adapters"
 _OWN = {
     "coco": "evosplit_plugins.coco.adapter:CocoAdapter",
     "yolo": "evosplit_plugins.yolo.adapter:YoloAdapter",
+    "table": "evosplit_plugins.table.adapter:TableAdapter",
     "hf": "evosplit_plugins.hf.adapter:HuggingFaceAdapter",
     "fiftyone": "evosplit_plugins.fiftyone_plugin.adapter:FiftyOneAdapter",
     "csv": "evosplit_plugins.audit.csv_files:CsvAdapter",

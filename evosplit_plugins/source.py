@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,10 @@ from evosplit_plugins.files import names_file
 from evosplit_plugins.matching import find_members, picture_of, plain_path
 from evosplit_plugins.progress import OnProgress
 
-__all__ = ["Fields", "Placement", "Source"]
+if TYPE_CHECKING:
+    from evosplit_plugins.request import Request
+
+__all__ = ["Asked", "Fields", "Placement", "Source", "listed_ids", "named_in_file"]
 
 Ints = npt.NDArray[np.int64]
 
@@ -66,6 +69,28 @@ class Fields:
     groups: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     strata: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """What the engine is given, where a host turns a request into rows itself.
+
+    Attributes
+    ----------
+    counts, groups, locked, strata
+        As for `evosplit.split`.
+    notes
+        Sentences about what the reader should know.
+    finish
+        Turns the split of these rows into the one that is returned.
+    """
+
+    counts: LabelCounts
+    groups: Any = None
+    locked: Any = None
+    strata: Mapping[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    finish: Callable[[Split], Split] = lambda split: split
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -138,6 +163,14 @@ class Source:
             raise EvoSplitError(f"{parameter}={name!r} is no field of {self.called}; it has none beside the labels")
         return Fields()
 
+    def asked(self, request: Request, names: Sequence[str]) -> Asked | None:
+        """Answer a request where there is no row for each sample; None where there is, as nearly always."""
+        return None
+
+    def replay(self, split: Split) -> Split | None:
+        """Find the samples of a saved split where there is no row for each; None where there is, as nearly always."""
+        return None
+
     def placement(self, names: Sequence[str]) -> Placement:
         """Tell which samples are already in the subsets of these names; a subset that is not there is an error."""
         known = () if self.subsets is None else self.subsets.names
@@ -172,9 +205,9 @@ class Source:
         if isinstance(reference, (list, tuple)) and reference and all(map(names_file, reference)):
             return np.concatenate([self.members(subset, path) for path in reference])
         if isinstance(reference, (str, os.PathLike)):
-            ids, files = _named_in_file(Path(reference), subset)
+            ids, files = named_in_file(Path(reference), subset)
             return self.rows_of(ids, files, where=str(reference))
-        return self.rows_of(_listed_ids(reference, subset), None, where=f"locked[{subset!r}]")
+        return self.rows_of(listed_ids(reference, subset), None, where=f"locked[{subset!r}]")
 
     def rows_of(self, ids: Sequence[Any], files: Sequence[str | None] | None, *, where: str) -> Ints:
         """Find samples by their files or ids; -1 for one that the data has, but that takes no part in the split."""
@@ -197,7 +230,7 @@ class Source:
         )
 
 
-def _named_in_file(path: Path, subset: str) -> tuple[list[Any], list[str | None] | None]:
+def named_in_file(path: Path, subset: str) -> tuple[list[Any], list[str | None] | None]:
     """Read ids and file names from a list, or from the subset of a saved split."""
     if path.suffix.lower() == ".json":
         split = Split.load(path)
@@ -215,7 +248,8 @@ def _named_in_file(path: Path, subset: str) -> tuple[list[Any], list[str | None]
     return lines, list(lines)
 
 
-def _listed_ids(given: Any, subset: str) -> list[Any]:
+def listed_ids(given: Any, subset: str) -> list[Any]:
+    """Check ids that `locked` lists for a subset."""
     if isinstance(given, (bytes, Mapping)) or not hasattr(given, "__iter__"):
         raise EvoSplitError(f"locked[{subset!r}] is {given!r}; pass the ids of the samples, or the path of a list")
     values = given.tolist() if isinstance(given, np.ndarray) else list(given)

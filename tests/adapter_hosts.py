@@ -67,6 +67,10 @@ class Host(ABC):
     def subsets(self, output, names):
         """Read back which file is in which subset."""
 
+    def in_order(self, data):
+        """Give samples in the order in which the adapter reads them."""
+        return data
+
     def adapter(self):
         """Load the adapter."""
         from evosplit_plugins.registry import get_adapter
@@ -262,6 +266,53 @@ class Yolo(Host):
         return {Path(line).name: name for name in names for line in lines[name]}
 
 
+class Table(Host):
+    """A parquet file, read by DuckDB; its rows are split in the order of their ids."""
+
+    name = "table"
+
+    def __init__(self, folder):
+        pytest.importorskip("duckdb")
+        super().__init__(folder, {"id_column": "file_name"})
+
+    def in_order(self, data):
+        return sorted(data, key=lambda sample: sample.name)
+
+    def _table(self, data, subsets=None):
+        import pyarrow as pa
+
+        text = pa.string()
+        columns = {
+            "file_name": pa.array([sample.name for sample in data], text),
+            "labels": pa.array([list(sample.labels) for sample in data], pa.list_(text)),
+            "clip": pa.array([sample.clip for sample in data], text),
+            "weather": pa.array([sample.weather for sample in data], text),
+        }
+        return pa.table(columns if subsets is None else {**columns, "split": pa.array(subsets, text)})
+
+    def write(self, data, name="data"):
+        import pyarrow.parquet as pq
+
+        path = self.folder / f"{name}.parquet"
+        pq.write_table(self._table(data), path)
+        return [str(path)]
+
+    def write_subsets(self, parts):
+        import pyarrow.parquet as pq
+
+        path = self.folder / "divided.parquet"
+        data = [sample for each in parts.values() for sample in each]
+        pq.write_table(self._table(data, [name for name, each in parts.items() for _ in each]), path)
+        return [str(path)]
+
+    def subsets(self, output, names):
+        import pyarrow.parquet as pq
+
+        (path,) = output.glob("*.parquet")
+        rows = pq.read_table(path).to_pylist()
+        return {row["file_name"]: row.get("split", row.get("fold")) for row in rows}
+
+
 class OwnFormat(Host):
     """The made-up format of the example."""
 
@@ -289,7 +340,7 @@ class OwnFormat(Host):
         return TagsAdapter()
 
 
-HOSTS = ("coco", "yolo", "hf", "fiftyone", "tags")
+HOSTS = ("coco", "yolo", "hf", "table", "fiftyone", "tags")
 
 
 def make_host(name, folder, request):
@@ -297,7 +348,7 @@ def make_host(name, folder, request):
     folder.mkdir(parents=True, exist_ok=True)
     if name == "fiftyone":
         return FiftyOne(folder, request.getfixturevalue("fiftyone"), request.getfixturevalue("new_dataset"))
-    return {"coco": Coco, "yolo": Yolo, "hf": HuggingFace, "tags": OwnFormat}[name](folder)
+    return {"coco": Coco, "yolo": Yolo, "hf": HuggingFace, "table": Table, "tags": OwnFormat}[name](folder)
 
 
 def label_counts(data):

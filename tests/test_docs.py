@@ -61,17 +61,17 @@ def test_links_lead_somewhere(page):
 def test_every_tutorial_runs():
     """Each tutorial, and the guide's pages about what one can ask for, have code that runs."""
     running = {name_of(page) for page in PAGES if runs_something(page)}
-    tutorials = {f"tutorials/{name}" for name in ("coco", "yolo", "hf", "fiftyone", "sklearn", "python")}
+    tutorials = {f"tutorials/{name}" for name in ("coco", "yolo", "hf", "table", "fiftyone", "sklearn", "python")}
     assert tutorials | {"start", "guide/constraints", "guide/audit", "guide/adapters"} <= running
 
 
 def test_reference_is_complete():
     """The reference has every public function of the engine, and of each adapter."""
     import evosplit
-    from evosplit_plugins import coco, fiftyone_plugin, hf, yolo
+    from evosplit_plugins import coco, fiftyone_plugin, hf, table, yolo
 
     reference = (DOCS / "reference" / "api.md").read_text(encoding="utf-8")
     words = set(re.findall(r"\w+", reference))
     public = {name for name in evosplit.__all__ if not name.startswith("_")}
-    public |= {name for module in (coco, fiftyone_plugin, hf, yolo) for name in module.__all__ if name.islower()}
+    public |= {name for module in (coco, fiftyone_plugin, hf, table, yolo) for name in module.__all__ if name.islower()}
     assert public <= words

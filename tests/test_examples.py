@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from scripts import run_script
+from spark_session import check_spark
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 
@@ -13,6 +14,8 @@ EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 @pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.py")), ids=lambda path: path.stem)
 def test_example_runs(path, tmp_path):
     """The script ends well, prints something, and the pages that it says it wrote are there."""
+    if "pyspark" in path.read_text(encoding="utf-8"):
+        check_spark()
     printed = run_script(path, directory=tmp_path)
     assert printed.strip()
     promised = [line.removeprefix("wrote ") for line in printed.splitlines() if line.startswith("wrote ")]

@@ -6,6 +6,8 @@ import re
 from pathlib import Path
 from runpy import run_path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from scripts import SHELLS, blocks, commands, page_script, run_script
 
@@ -70,6 +72,8 @@ def test_one_line_is_enough(tmp_path):
     page.write_text("\n\n".join(blocks))
     (tmp_path / "instances.json").write_bytes(demo.annotations.read_bytes())
     write_yolo(tmp_path)
+    lists = [["cat", "cat"], ["cat", "dog"], ["dog"], []] * 25
+    pq.write_table(pa.table({"id": range(100), "labels": lists}), tmp_path / "table.parquet")
     script = tmp_path / "page.py"
     script.write_text(page_script(page, demo.root), encoding="utf-8")
     run_script(script, directory=tmp_path)

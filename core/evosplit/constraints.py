@@ -21,7 +21,17 @@ from evosplit.errors import EvoSplitError
 from evosplit.ratios import Subsets, largest_remainder
 from evosplit.wording import listed
 
-__all__ = ["FREE", "Constraints", "GroupIndex", "Locked", "Stratum", "resolve_constraints", "sizes_around_locks"]
+__all__ = [
+    "FEW_NUMBERS",
+    "FREE",
+    "Constraints",
+    "GroupIndex",
+    "Locked",
+    "Stratum",
+    "binned",
+    "resolve_constraints",
+    "sizes_around_locks",
+]
 
 Ints = npt.NDArray[np.int64]
 Locked: TypeAlias = Mapping[str, Iterable[Any]] | Sequence[str | None] | npt.NDArray[Any] | None
@@ -355,7 +365,7 @@ def _stratum(name: str, values: Any, counts: LabelCounts) -> Stratum:
     present = [value for value in items if not _is_missing(value)]
     numbers = all(isinstance(value, (int, float, np.number)) and not isinstance(value, bool) for value in present)
     if numbers and len(set(present)) > FEW_NUMBERS:
-        categories, code = _binned(np.array([_as_float(value) for value in items]), counts.copies)
+        categories, code = binned(np.array([_as_float(value) for value in items]), counts.copies)
     else:
         for sample, value in enumerate(items):
             if not _is_missing(value) and not isinstance(value, (str, bool, int, float, np.generic)):
@@ -377,7 +387,7 @@ def _stratum(name: str, values: Any, counts: LabelCounts) -> Stratum:
     return Stratum(name, LabelCounts(one_hot, ids=counts.ids, labels=categories, copies=copies))
 
 
-def _binned(values: npt.NDArray[np.float64], copies: Ints) -> tuple[list[str], Ints]:
+def binned(values: npt.NDArray[np.float64], copies: Ints) -> tuple[list[str], Ints]:
     """Sort numbers into bins of about equal frequency, named by their limits; NaN gets a category of its own."""
     known = ~np.isnan(values)
     finite = np.isfinite(values)

@@ -1,0 +1,334 @@
+"""Tables: 12 million rows on DuckDB and Spark, beside random splits, rows held one by one, and a plain copy.
+
+Run it with `python -m benchmarks.tables`; it prints its tables and keeps them in `benchmarks/results/tables.md`. The
+table is made in a temporary directory: 40 % of the rows have no label, the others two to eight of 300 labels, some of
+them twice. Every line is measured in a process of its own. Spark is measured if it is installed and `--spark` is given.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import os
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+import evosplit
+from benchmarks.common import RESULTS, Usage, in_fresh_process, load_line, machine_line, markdown_table, write_result
+from evosplit import LabelCounts
+
+ROWS = 12_000_000
+LABELS = 300
+RATIOS = {"train": 0.8, "val": 0.1, "test": 0.1}
+SEEDS = (0, 1, 2)
+GROWTH = (100_001, 1_000_000, 10_000_000)  # rows; of 100,000 and fewer each is held
+IN_A_GROUP = 12
+
+
+@dataclass(frozen=True)
+class Command:
+    """What a command cost: CPU and wall seconds, peak resident memory in MiB."""
+
+    cpu: float
+    wall: float
+    peak: float
+
+
+def make_table(path: Path, n_rows: int, chunk: int = 1_000_000) -> None:
+    """Write a table with ids, labels, a group of twelve rows and a number."""
+    rng = np.random.default_rng(0)
+    names = pa.array([f"label {number:03}" for number in range(LABELS)])
+    popularity = 1 / np.arange(1, LABELS + 1) ** 1.7
+    upto = np.cumsum(popularity / popularity.sum())
+    with pq.ParquetWriter(path, pa.schema([("id", pa.string()), ("labels", pa.list_(pa.string())),
+                                           ("clip", pa.int64()), ("width", pa.int32())])) as writer:  # fmt: skip
+        for start in range(0, n_rows, chunk):
+            n = min(chunk, n_rows - start)
+            lengths = np.minimum(np.where(rng.random(n) < 0.4, 0, 1 + rng.geometric(0.55, n)), 8)
+            drawn = np.searchsorted(upto, rng.random(int(lengths.sum()))).clip(0, LABELS - 1)
+            ends = pa.array(np.concatenate(([0], np.cumsum(lengths))).astype(np.int32))
+            columns = {
+                "id": pa.array([f"s{number:010}" for number in range(start, start + n)]),
+                "labels": pa.ListArray.from_arrays(ends, names.take(pa.array(drawn))),
+                "clip": pa.array(np.arange(start, start + n) // IN_A_GROUP),
+                "width": pa.array(rng.integers(200, 2000, n).astype(np.int32)),
+            }
+            writer.write_table(pa.table(columns, schema=writer.schema))
+
+
+def part_of(path: Path, n_rows: int) -> Path:
+    """Keep the first rows of a table as one of their own."""
+    part = path.with_name(f"first {n_rows}.parquet")
+    if not part.exists():
+        pq.write_table(pq.read_table(path).slice(0, n_rows), part)
+    return part
+
+
+def command(*arguments: str) -> Command:
+    """Run a Python program and measure it, with all that it starts."""
+    import time
+
+    start = time.perf_counter()
+    process = subprocess.Popen([sys.executable, *arguments], stdout=subprocess.DEVNULL)
+    found, peak = 0, 0.0
+    while not found:
+        peak = max(peak, _peak_of(process.pid))  # what wait4 gives counts what this process held when it forked
+        time.sleep(0.1)
+        found, status, usage = os.wait4(process.pid, os.WNOHANG)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise SystemExit(f"{arguments} failed")
+    return Command(usage.ru_utime + usage.ru_stime, time.perf_counter() - start, peak)
+
+
+def _peak_of(pid: int) -> float:
+    """Return the peak memory of a process so far, in MiB."""
+    try:
+        lines = Path(f"/proc/{pid}/status").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return 0.0
+    return max((int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM:")), default=0.0)
+
+
+def split_command(path: Path, output: Path, *more: str) -> Command:
+    """Run `evosplit table split`."""
+    main = "import sys; from evosplit_plugins.cli import main; sys.exit(main())"
+    return command("-c", main, "table", "split", str(path), "-o", str(output), "--ratios", "8:1:1", "--quiet", *more)
+
+
+def plain_copy(path: Path, output: Path) -> Command:
+    """Group the rows by their labels and copy the table, as nobody can do without."""
+    script = (
+        "import duckdb; c = duckdb.connect(); c.execute('SET enable_progress_bar = false'); "
+        f"c.sql(\"SELECT list_sort(labels) AS l, count(*) AS n FROM '{path}' GROUP BY l\").to_arrow_table(); "
+        f"c.execute(\"COPY (SELECT *, 'train' AS split FROM '{path}') TO '{output}' (FORMAT parquet)\")"
+    )
+    return command("-c", script)
+
+
+def histogram_of(path: Path) -> LabelCounts:
+    """Count the kinds of rows."""
+    from evosplit_plugins.table import read_counts
+
+    return read_counts(path, histogram=True, unique_ids=True)
+
+
+def solve(path: Path, form: str, seed: int, times: int = 1) -> tuple[float, float, float, float, float]:
+    """Split a histogram, or the rows that it stands for; returns the CPU seconds, ED, LD, LD′ and LPD."""
+    import time
+
+    counts = histogram_of(path)
+    if times > 1:
+        counts = LabelCounts(counts.matrix, ids=counts.ids, labels=counts.labels, copies=counts.copies * times)
+    if form == "rows":
+        counts = LabelCounts(counts.matrix[np.repeat(np.arange(len(counts)), counts.copies)], labels=counts.labels)
+    start = time.process_time()
+    split = evosplit.split(counts, RATIOS, seed=seed, effort="normal")
+    cpu = time.process_time() - start
+    measures = split.measures
+    return cpu, measures.ed, measures.ld, measures.ld_occurrences, measures.lpd
+
+
+def randomly(path: Path, seed: int) -> tuple[float, float, float, float, float]:
+    """Let each row go where chance wants, as `randomSplit` does: the measures of the histogram's multinomial draw."""
+    counts = histogram_of(path)
+    rng = np.random.default_rng(seed)
+    drawn = rng.multinomial(counts.copies, list(RATIOS.values()))
+    measures = evosplit.measure(counts, drawn, RATIOS)
+    return 0.0, measures.ed, measures.ld, measures.ld_occurrences, measures.lpd
+
+
+def in_groups(path: Path, limit: float) -> tuple[int, float]:
+    """Split a table in groups, with a time limit."""
+    from evosplit_plugins import evosplit_table
+
+    made = evosplit_table(pq.read_table(path), RATIOS, group_by="clip", histogram=True, effort="fast", time_limit=limit)
+    return made.split.settings["groups"], made.split.measures.ld
+
+
+def limited(path: Path, limit: float) -> float:
+    """Split a histogram within a time limit; returns the wall seconds of the search."""
+    import time
+
+    counts = histogram_of(path)
+    start = time.perf_counter()
+    evosplit.split(counts, RATIOS, time_limit=limit)
+    return time.perf_counter() - start
+
+
+def on_spark(path: str, output: str) -> None:
+    """Split with a session of two threads, and write the result."""
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    from pyspark.sql import SparkSession
+
+    from evosplit_plugins import evosplit_table
+
+    session = SparkSession.builder.master("local[2]").config("spark.driver.memory", "6g").getOrCreate()
+    session.sparkContext.setLogLevel("ERROR")
+    made, _ = evosplit_table(session.read.parquet(path), RATIOS)
+    made.write.parquet(output)
+    session.stop()
+
+
+def checksum(where: str) -> str:
+    """Hash who is where, in any order: the exclusive or of a hash of each row."""
+    import duckdb
+
+    hashed = "('0x' || substr(md5(id || ':' || split), 1, 15))::BIGINT"
+    found = duckdb.sql(f"SELECT bit_xor({hashed}), count(*) FROM '{where}'").fetchall()
+    return hashlib.sha256(repr(found).encode()).hexdigest()[:12]
+
+
+def main() -> None:
+    """Measure everything and keep the tables."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--rows", type=int, default=ROWS)
+    parser.add_argument("--spark", action="store_true", help="measure Spark too")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        write_result("tables", report(Path(folder), arguments.rows, spark=arguments.spark))
+    print((RESULTS / "tables.md").read_text(encoding="utf-8"))
+
+
+def say(text: str) -> None:
+    """Tell what is being done."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def report(folder: Path, n_rows: int, *, spark: bool) -> str:
+    """Measure, and write it down."""
+    path = folder / "table.parquet"
+    say("making the table")
+    make_table(path, n_rows)
+    counts = histogram_of(path)
+    packages = ("numpy", "duckdb", "pyarrow", *(["pyspark"] if spark else []))
+    parts = [
+        "# Tables\n",
+        f"{machine_line(*packages)} {n_rows:,} rows, {len(counts):,} distinct label lists, of which the largest has "
+        f"{counts.copies.max():,} rows. {load_line()}\n",
+    ]
+    say("duckdb")
+    whole = split_command(path, folder / "out")
+    copy = plain_copy(path, folder / "copy.parquet")
+    rows = [("`evosplit table split`, DuckDB", whole), ("group by labels, and a copy with one more column", copy)]
+    lines = [(name, f"{each.cpu:.0f}", f"{each.wall:.0f}", f"{each.peak:,.0f}") for name, each in rows]
+    here = checksum(str(folder / "out" / "table.parquet"))
+    said = ""
+    if spark:
+        say("spark")
+        script = f"import benchmarks.tables as t; t.on_spark({str(path)!r}, {str(folder / 'spark.parquet')!r})"
+        cost = command("-c", script)
+        title = "`evosplit_table` and a write, Spark local[2]"
+        lines.append((title, "–", f"{cost.wall:.0f}", "–"))  # the Java process is nobody's child
+        same = "is the same as" if here == checksum(f"{folder}/spark.parquet/*.parquet") else "DIFFERS from"
+        said = f"- Spark's split {same} DuckDB's (checksum over id and split).\n"
+    parts.append(markdown_table(["", "CPU s", "wall s", "peak MiB"], lines))
+    times = whole.cpu / copy.cpu
+    parts.append(f"- The command takes {times:.1f} times the CPU time of the plain copy (the bar is 3).\n{said}")
+    say("quality")
+    found = in_fresh_process(solve, path, "histogram", 0)
+    chance = np.mean([randomly(path, seed) for seed in SEEDS], axis=0)
+    parts.append(quality(found, chance))
+    say("histogram against rows")
+    parts.append(against_rows(part_of(path, n_rows // 10)))
+    say("multiplicities")
+    tenfold = in_fresh_process(solve, path, "histogram", 0, 10)
+    parts.append(
+        f"## Ten times the rows\n\nThe same histogram with ten times as many rows of each kind: peak memory "
+        f"{tenfold.peak:,.0f} instead of {found.peak:,.0f} MiB ({tenfold.peak / found.peak:.2f} times; the bar is 1.1; "
+        f"most of it is DuckDB's), CPU {tenfold.result[0]:.0f} instead of {found.result[0]:.0f} s.\n"
+    )
+    say("time limit and groups")
+    parts.append(limits(path, n_rows))
+    say("growth")
+    parts.append(growth(path, folder, whole, n_rows))
+    return "\n".join(parts)
+
+
+def quality(found: Usage, chance: np.ndarray) -> str:
+    """Compare with what chance gives."""
+    lines = [
+        (name, *(f"{value:.3g}" for value in each[1:]))
+        for name, each in (("EvoSplit", found.result), ("as `randomSplit`, mean of 3", chance))
+    ]
+    ld, lpd = found.result[2] / chance[2], found.result[4] / chance[4]
+    return (
+        f"## Beside a random split\n\n{markdown_table(['', 'ED', 'LD', 'LD′', 'LPD'], lines)}\n"
+        f"LD is {ld:.3f} times (the bar is 0.2) and LPD {lpd:.2f} times (the bar is 0.67) that of the random split.\n"
+    )
+
+
+def against_rows(path: Path) -> str:
+    """Split the histogram, and the rows one by one."""
+    runs = {form: [in_fresh_process(solve, path, form, seed) for seed in SEEDS] for form in ("histogram", "rows")}
+    lines = []
+    for form, each in runs.items():
+        mean = np.mean([run.result for run in each], axis=0)
+        peak = max(run.peak for run in each)
+        lines.append((form, f"{mean[0]:.1f}", f"{peak:,.0f}", *(f"{value:.3g}" for value in mean[2:])))
+    ratio = [np.mean([run.result for run in each], axis=0) for each in runs.values()]
+    cpu, ld, lpd = (ratio[0][at] / ratio[1][at] for at in (0, 2, 4))
+    header = ["solved as", "CPU s", "peak MiB", "LD", "LD′", "LPD"]
+    return (
+        f"## The histogram against its rows\n\nA tenth of the table, means of {len(SEEDS)} seeds.\n\n"
+        f"{markdown_table(header, lines)}\n"
+        f"CPU {cpu:.2f} times (the bar is 0.7), LD {ld:.2f} and LPD {lpd:.2f} times (the bar is 1.1).\n"
+    )
+
+
+def limits(path: Path, n_rows: int) -> str:
+    """See how long a search takes that has a limit, and what groups cost."""
+    waited = in_fresh_process(limited, path, 10.0).result
+    lines = []
+    for n in (n_rows // 100, n_rows // 10, n_rows // 3):
+        cost = in_fresh_process(in_groups, part_of(path, n), 30.0)
+        groups, ld = cost.result
+        figures = (f"{cost.cpu:.0f}", f"{cost.wall:.0f}", f"{cost.peak:,.0f}", f"{ld:.2g}")
+        lines.append((f"{n:,}", f"{groups:,}", *figures))
+    header = ["rows", "groups", "CPU s", "wall s", "peak MiB", "LD"]
+    return (
+        f"## Limits\n\n`time_limit=10` on the whole histogram returned after {waited:.0f} s.\n\nIn groups of "
+        f"{IN_A_GROUP} rows, effort fast, `time_limit=30`, reading included:\n\n{markdown_table(header, lines)}"
+    )
+
+
+def growth(path: Path, folder: Path, whole: Command, n_rows: int) -> str:
+    """Split ever larger parts."""
+    costs = {n: split_command(part_of(path, n), folder / f"out {n}") for n in GROWTH if n < n_rows}
+    costs[n_rows] = whole
+    draw(costs)
+    lines = [(f"{n:,}", f"{each.cpu:.0f}", f"{each.wall:.0f}", f"{each.peak:,.0f}") for n, each in costs.items()]
+    return (
+        f"## Growth\n\n{markdown_table(['rows', 'CPU s', 'wall s', 'peak MiB'], lines)}\n"
+        "![CPU time of the command and its peak memory, by rows](tables.png)\n"
+    )
+
+
+def draw(costs: dict[int, Command]) -> None:
+    """Plot time and memory by rows."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    from matplotlib import pyplot as plt
+
+    figure, (left, right) = plt.subplots(1, 2, figsize=(8, 3), layout="constrained")
+    for axis, values, label in (
+        (left, [each.cpu for each in costs.values()], "CPU s"),
+        (right, [each.peak for each in costs.values()], "peak MiB"),
+    ):
+        axis.loglog(list(costs), values, "o-")
+        axis.set_xlabel("rows")
+        axis.set_ylabel(label)
+        axis.grid(alpha=0.3)
+    figure.savefig(RESULTS / "tables.png", dpi=110)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,177 @@
+"""The table adapter: its options, and the way from files to a source and back."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from evosplit import EvoSplitError, Split
+from evosplit.ratios import Subsets
+from evosplit.wording import Nouns
+from evosplit_plugins.adapter import Adapter, Location, Outcome, WriteOptions, check_divided
+from evosplit_plugins.options import option
+from evosplit_plugins.progress import OnProgress
+from evosplit_plugins.source import Source
+from evosplit_plugins.staging import read_record
+from evosplit_plugins.table.fields import TableSource
+from evosplit_plugins.table.files import open_files
+from evosplit_plugins.table.reading import read_table
+from evosplit_plugins.table.writing import TableOutput
+
+__all__ = ["ENGINES", "TableAdapter", "TableReading", "TableWriting"]
+
+ENGINES = ("duckdb", "spark")
+_DETECTED = (".parquet", ".pq", ".jsonl")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableReading:
+    """How to read a table.
+
+    Attributes
+    ----------
+    id_column
+        The column with the ids, texts or integers; by default `id` (or `image_id`, `file_name`, `filename`, `image`,
+        `path`).
+    label_column
+        The labels, by default `labels` or `label`: a list (repeats count), a field of a list of structs
+        (`annotations.label`), a text or integer that is one label, or a text with a delimiter or a list in JSON.
+        Several columns are one label each, with a count (or 0 and 1) in each cell.
+    delimiter
+        What stands between the labels of one text; the empty text where each is one label, whatever is in it.
+    label_table
+        A table with a row for each label, where the labels are not in the table itself. `label_column` is then one of
+        its columns. Rows of the table that it does not name have no label.
+    label_table_id
+        Its column with the ids; by default called as in the table.
+    subset_column
+        The column with subsets that exist, for audits and locks; by default `subset` or `split`, if there is one.
+    histogram
+        Whether equal rows are only counted, instead of held one by one; None for tables of more than 100,000 rows.
+    unique_ids
+        The ids are known to be unique: do not look for repeated ones.
+    engine
+        "duckdb", or "spark" for the session that is active, or a new one.
+    """
+
+    id_column: str | None = option(
+        None,
+        "the column with the ids (default: id, image_id, file_name, ...)",
+        kind="text",
+        flag="--id",
+        metavar="NAME",
+    )
+    label_column: str | Sequence[str] | None = option(
+        None,
+        "the column with the labels, or NAME.FIELD of a list of structs; repeat for one column of counts a label "
+        "(default: labels or label)",
+        kind="list",
+        metavar="NAME",
+    )
+    delimiter: str | None = option(
+        None, "what stands between the labels of one text ('' if each text is one label)", kind="text", metavar="TEXT"
+    )
+    label_table: str | os.PathLike[str] | None = option(
+        None, "a table with a row for each label, where they are not in the table itself", kind="path", metavar="FILE"
+    )
+    label_table_id: str | None = option(
+        None, "the column with the ids in --label-table (default: as in the table)", kind="text", metavar="NAME"
+    )
+    subset_column: str | None = option(
+        None, "the column with subsets that exist (default: subset or split)", kind="text", metavar="NAME"
+    )
+    histogram: bool | None = option(
+        None, "only count equal rows, instead of holding each (default: above 100,000 rows)", kind="switch"
+    )
+    unique_ids: bool = option(False, "the ids are known to be unique: do not look for repeated ones", kind="switch")
+    engine: str | None = option(None, "what reads the table (default duckdb)", kind="text", choices=ENGINES)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableWriting(WriteOptions):
+    """How to write a table.
+
+    Attributes
+    ----------
+    column
+        What the column with the subsets is called; by default `split`, or `fold`.
+    partition_by_split
+        Write a folder for each subset, named as Hive does (`split=train`), instead of a column.
+    ids_only
+        Write lists of ids, a text file for each subset, instead of the table.
+    """
+
+    column: str | None = option(
+        None, "what the column with the subsets is called (default split, or fold)", kind="text", metavar="NAME"
+    )
+    partition_by_split: bool = option(
+        False, "write a folder for each subset, as Hive does, instead of a column", kind="switch"
+    )
+    ids_only: bool = option(False, "write lists of ids instead of the table", kind="switch")
+
+
+class TableAdapter(Adapter):
+    """Tables: parquet, CSV and JSON lines, read by DuckDB or Spark."""
+
+    name = "table"
+    summary = "tables of any size"
+    location = Location("TABLE", "files of parquet, CSV or JSON lines, or folders of them", several=True)
+    reading = TableReading
+    writing = TableWriting
+    nouns = Nouns(sample="row", samples="rows")
+    field = "column"
+
+    def detect(self, paths: Sequence[str]) -> bool:
+        """Recognise what it has written, partitions named as Hive does, and several files of parquet or JSON lines."""
+        if len(paths) > 1:
+            return all(Path(path).suffix.lower() in _DETECTED for path in paths)
+        (path,) = map(Path, paths)
+        if not path.is_dir():
+            return False
+        parts = [each for each in path.iterdir() if "=" in each.name and each.is_dir()]
+        return bool(parts) or any(run.writer == self.name for run in read_record(path))
+
+    def read(
+        self, paths: Sequence[str], options: Any, *, need_labels: bool = True, on_progress: OnProgress | None = None
+    ) -> TableSource:
+        """Count the labels where the table is; a small table is held row by row."""
+        if on_progress is not None:
+            on_progress(0.0, "reading")
+        opened = open_files([Path(path) for path in paths], options)
+        return read_table(opened.engine, options, inputs=opened.names, need_labels=need_labels, files=opened)
+
+    def read_subsets(self, paths: Sequence[str], options: Any, *, on_progress: OnProgress | None = None) -> TableSource:
+        """Read the subsets that a column tells apart, or files of which each is one."""
+        if on_progress is not None:
+            on_progress(0.0, "reading")
+        opened = open_files([Path(path) for path in paths], options, divided=True)
+        source = read_table(opened.engine, options, inputs=opened.names, divided=True, files=opened)
+        check_divided(source)
+        return source
+
+    def plan(
+        self, source: Source, subsets: Subsets, output: Path | None, options: Any, *, inputs: Sequence[Path] = ()
+    ) -> TableOutput:
+        """Refuse columns that are there already, and outputs in the place of others."""
+        if output is None:
+            raise EvoSplitError("output=None names no directory to write into; give one, for example 'out'")
+        if not isinstance(source, TableSource):
+            raise TypeError(f"a TableSource is needed, not {type(source).__name__}")
+        return TableOutput(source, subsets, output, options, inputs)
+
+    def write(
+        self,
+        source: Source,
+        split: Split,
+        output: Path | None,
+        options: Any,
+        *,
+        plan: Any,
+        on_progress: OnProgress | None = None,
+    ) -> Outcome:
+        """Write the table with its new column, a folder for each subset, or lists of ids."""
+        made: TableOutput = plan
+        return made.write(split, self.nouns, on_progress)

@@ -1,0 +1,399 @@
+"""Tables from Python: count, split, replay, audit; in memory, in files, on Spark."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from evosplit import EvoSplitError, LabelCounts, Split
+from evosplit.errors import checked_keywords
+from evosplit.methods.base import Method
+from evosplit.rng import Seed
+from evosplit_plugins.adapter import (
+    apply_with,
+    check_divided,
+    check_locked_names,
+    recorded_reading,
+    replay,
+    run,
+    split_with,
+)
+from evosplit_plugins.audit import Audit
+from evosplit_plugins.audit import audit as judge
+from evosplit_plugins.files import as_paths
+from evosplit_plugins.options import call_with, stated
+from evosplit_plugins.progress import OnProgress, Phases
+from evosplit_plugins.request import Request
+from evosplit_plugins.table.adapter import TableAdapter, TableReading, TableWriting
+from evosplit_plugins.table.memory import InMemory, open_table
+from evosplit_plugins.table.reading import read_table
+from evosplit_plugins.table.writing import column_name
+
+__all__ = ["Divided", "apply_split", "audit", "evosplit_table", "read_counts"]
+
+
+class Divided(NamedTuple):
+    """A table that is divided.
+
+    Attributes
+    ----------
+    table
+        The table with a column for the subset of each row, of the same kind as it was; of files, the path of what was
+        written.
+    split
+        The split, with its report, front and measures.
+    """
+
+    table: Any
+    split: Split
+
+
+@checked_keywords()
+def read_counts(
+    table: Any,
+    *,
+    id_column: str | None = None,
+    label_column: str | Sequence[str] | None = None,
+    delimiter: str | None = None,
+    label_table: Any = None,
+    label_table_id: str | None = None,
+    subset_column: str | None = None,
+    histogram: bool | None = None,
+    unique_ids: bool = False,
+    engine: str | None = None,
+    on_progress: OnProgress | None = None,
+) -> LabelCounts:
+    """Count the labels of each row; of a large table, of each kind of row, with the number of rows it stands for.
+
+    Parameters
+    ----------
+    table, id_column, label_column, delimiter, label_table, label_table_id, subset_column
+        As for `evosplit_table`.
+    histogram, unique_ids, engine
+        As for `evosplit_table`.
+    on_progress
+        Called with the fraction done and a message.
+
+    Examples
+    --------
+    >>> import pyarrow
+    >>> table = pyarrow.table({"id": ["b", "a", "c"], "labels": [["cat", "dog"], ["cat", "cat"], None]})
+    >>> counts = read_counts(table)
+    >>> counts.ids.tolist(), counts.labels, counts.matrix.toarray().tolist()
+    (['a', 'b', 'c'], ('cat', 'dog'), [[2, 0], [1, 1], [0, 0]])
+    """
+    reading = call_with(TableReading, locals())
+    if _in_files(table):
+        return TableAdapter().read(_texts(table), reading, on_progress=on_progress).counts
+    return read_table(open_table(table, reading).engine, reading).counts
+
+
+@checked_keywords()
+def evosplit_table(
+    table: Any,
+    ratios: Mapping[str, float] | Sequence[float] | None = None,
+    *,
+    folds: int | None = None,
+    id_column: str | None = None,
+    label_column: str | Sequence[str] | None = None,
+    delimiter: str | None = None,
+    label_table: Any = None,
+    label_table_id: str | None = None,
+    subset_column: str | None = None,
+    histogram: bool | None = None,
+    unique_ids: bool = False,
+    engine: str | None = None,
+    column: str | None = None,
+    output: str | os.PathLike[str] | None = None,
+    partition_by_split: bool = False,
+    ids_only: bool = False,
+    report: str | os.PathLike[str] | None = None,
+    overwrite: bool = False,
+    dry_run: bool = False,
+    group_by: str | Sequence[str] | None = None,
+    group_regex: str | None = None,
+    group_copies: bool = True,
+    stratify_by: str | Sequence[str] | None = None,
+    locked: Mapping[str, Any] | Sequence[str] | None = None,
+    method: str | Method = "evosplit",
+    objectives: Sequence[str] | None = None,
+    cover: bool | str = True,
+    min_per_label: int = 1,
+    label_weights: Mapping[str, float] | None = None,
+    pick: str | int = "balanced",
+    effort: str = "normal",
+    time_limit: float | None = None,
+    n_jobs: int = 1,
+    seed: Seed = 0,
+    on_progress: OnProgress | None = None,
+) -> Divided:
+    """Split a table of any size where it is; the rows get a column `split`, or `fold`.
+
+    Rows that are equal in what matters are one unit: the engine that holds the table counts them, one machine solves
+    the histogram, and the engine deals the rows out in the order of a hash of seed and id. So the same seed gives the
+    same split on DuckDB and Spark, with any number of partitions, and in any order of the rows. A table of at most
+    100,000 rows is split row by row, in the order of the ids, exactly as `evosplit.split` does it.
+
+    Parameters
+    ----------
+    table
+        A pandas or polars DataFrame, a pyarrow Table, a DuckDB relation, a PySpark DataFrame; or files of parquet, CSV
+        or JSON lines and folders of them, which need `output`. Sessions and connections are yours.
+    ratios
+        A mapping from subset names to ratios, or a sequence (two: train, test; three: train, val, test). Fractions sum
+        to 1; whole numbers are exact sizes if they sum to the number of rows, else proportions.
+    folds
+        Make that many folds of equal size instead.
+    id_column
+        The column with the ids, texts or integers, one for each row; by default `id` (or `image_id`, `file_name`,
+        `filename`, `image`, `path`).
+    label_column
+        The labels, by default `labels` or `label`: a list (repeats count), a field of a list of structs
+        (`"annotations.label"`), a text or integer that is one label, a text with a delimiter or a list in JSON. Several
+        columns are one label each, with a count (or 0 and 1) in each cell.
+    delimiter
+        What stands between the labels of one text; `""` where each text is one label, whatever is in it.
+    label_table
+        A table of the same kind (or a file) with a row for each label, where the labels are not in the table itself;
+        `label_column` is then one of its columns. Rows that it does not name have no label.
+    label_table_id
+        Its column with the ids; by default called as in the table.
+    subset_column
+        The column with subsets that exist, for `locked`; by default `subset` or `split`. A new column of the same name
+        replaces it.
+    histogram
+        Whether equal rows are only counted, instead of held one by one; None for tables of more than 100,000 rows.
+    unique_ids
+        The ids are known to be unique: do not look for repeated ones, which takes a pass over them.
+    engine
+        For files, "duckdb", which None means, or "spark" for the active session.
+    column
+        What the new column is called.
+    output
+        For files: the directory to write into, with `split.json` beside the table; never an input.
+    partition_by_split
+        For files: write a folder for each subset, as Hive does (`split=train`), instead of a column.
+    ids_only
+        For files: write a list of ids for each subset instead of the table.
+    report
+        Also write the report as an HTML page there.
+    overwrite
+        Replace what an earlier run wrote into `output`; never an input, nor a file that EvoSplit did not write.
+    dry_run
+        For files: do everything but write; only the page of `report` is written.
+    group_by
+        Columns: rows with an equal value in one of them stay together.
+    group_regex
+        Rows stay together whose ids, if they are file names, match with the same text; not where rows are only counted.
+    group_copies
+        Keep rows together whose ids name the same picture; not where rows are only counted.
+    stratify_by
+        Columns to balance beside the labels.
+    locked
+        Rows that are already placed: a mapping from subset names to ids, a text file of them or a saved split; or the
+        names of subsets that `subset_column` has.
+    method, objectives, cover, min_per_label, label_weights, pick, effort, time_limit, n_jobs, seed
+        As for `evosplit.split`.
+    on_progress
+        Called with the fraction done and a message; returning False stops with the best split so far.
+
+    Returns
+    -------
+    Divided
+        The table and the split: `table, split = evosplit_table(...)`.
+
+    Examples
+    --------
+    >>> import pyarrow
+    >>> labels = [["cat"], ["cat", "dog"], ["dog"], ["cat", "cat"], ["dog", "cat"], []]
+    >>> table = pyarrow.table({"id": range(6), "labels": labels})
+    >>> divided, split = evosplit_table(table, {"train": 0.5, "test": 0.5})
+    >>> divided.column_names, split.sizes
+    (['id', 'labels', 'split'], (3, 3))
+    """
+    given = locals()
+    request = call_with(Request, given)
+    reading = call_with(TableReading, given)
+    if _in_files(table):
+        done = split_with(
+            TableAdapter(),
+            _texts(table),
+            request,
+            output=_needed(output),
+            reading=reading,
+            writing=call_with(TableWriting, given),
+            on_progress=on_progress,
+        )
+        return Divided(done.files[0], done.split)
+    _refuse_output(output=output, partition_by_split=partition_by_split, ids_only=ids_only, dry_run=dry_run)
+    phases = Phases(on_progress, reading=2, searching=6, placing=2)
+    check_locked_names(request, request.names())
+    phases("reading")(0.0, "reading")
+    opened = open_table(table, reading)
+    source = read_table(opened.engine, reading)
+    column_name(source, column, is_kfold=folds is not None)
+    split = run(source, request, adapter=TableAdapter, on_progress=phases("searching"))
+    phases("placing")(0.0, "placing")
+    made = Divided(opened.with_subsets(source, split, column), split)
+    if report is not None:
+        split.report(nouns=TableAdapter.nouns).save_html(Path(report))
+    phases.finish()
+    return made
+
+
+@checked_keywords()
+def apply_split(
+    table: Any,
+    split: Split | str | os.PathLike[str],
+    *,
+    id_column: str | None = None,
+    label_column: str | Sequence[str] | None = None,
+    delimiter: str | None = None,
+    label_table: Any = None,
+    label_table_id: str | None = None,
+    subset_column: str | None = None,
+    histogram: bool | None = None,
+    unique_ids: bool | None = None,
+    engine: str | None = None,
+    column: str | None = None,
+    output: str | os.PathLike[str] | None = None,
+    partition_by_split: bool = False,
+    ids_only: bool = False,
+    report: str | os.PathLike[str] | None = None,
+    overwrite: bool = False,
+    dry_run: bool = False,
+    on_progress: OnProgress | None = None,
+) -> Any:
+    """Give the rows of a table the subsets of a split made before; samples are found by id, whichever adapter split.
+
+    The split of a table that was only counted is found by its kinds of rows, and applied to the table that was split.
+
+    Parameters
+    ----------
+    table
+        The table, with exactly the samples of the split.
+    split
+        The split, or the path of its manifest `split.json`.
+    id_column, label_column, delimiter, label_table, label_table_id, subset_column, histogram, unique_ids, engine
+        As for `evosplit_table`; None as when the split was made.
+    column, output, partition_by_split, ids_only, report, overwrite, dry_run, on_progress
+        As for `evosplit_table`.
+
+    Returns
+    -------
+    object
+        The same kind of table with the new column; of files, the paths of what was written.
+    """
+    given = locals()
+    if _in_files(table):
+        done = apply_with(
+            TableAdapter(),
+            _texts(table),
+            split,
+            output=_needed(output),
+            reading=stated(TableReading, given),
+            writing=call_with(TableWriting, given),
+            on_progress=on_progress,
+        )
+        return list(done.files)
+    _refuse_output(output=output, partition_by_split=partition_by_split, ids_only=ids_only, dry_run=dry_run)
+    made = split if isinstance(split, Split) else Split.load(split)
+    reading = recorded_reading(TableAdapter(), made, **stated(TableReading, given))
+    opened: InMemory = open_table(table, reading)
+    source = read_table(opened.engine, reading, need_labels=False)
+    found = replay(made, source)
+    if report is not None:
+        found.report(nouns=TableAdapter.nouns).save_html(Path(report))
+    return opened.with_subsets(source, found, column)
+
+
+@checked_keywords()
+def audit(
+    table: Any,
+    *,
+    id_column: str | None = None,
+    label_column: str | Sequence[str] | None = None,
+    delimiter: str | None = None,
+    label_table: Any = None,
+    label_table_id: str | None = None,
+    subset_column: str | None = None,
+    histogram: bool | None = None,
+    unique_ids: bool = False,
+    engine: str | None = None,
+    group_by: str | Sequence[str] | None = None,
+    group_regex: str | None = None,
+    compare: bool = True,
+    effort: str = "normal",
+    time_limit: float | None = None,
+    n_jobs: int = 1,
+    seed: int = 0,
+    on_progress: OnProgress | None = None,
+) -> Audit:
+    """Judge subsets that exist: how even they are, what leaks, and what EvoSplit would give at the same sizes.
+
+    Parameters
+    ----------
+    table
+        A table whose `subset_column` tells the subset of each row; or several files, of which each is a subset.
+    id_column, label_column, delimiter, label_table, label_table_id, subset_column, histogram, unique_ids, engine
+        As for `evosplit_table`. Each row is held, whatever `histogram` says; ids may repeat: that is a leak.
+    group_by, group_regex
+        What belongs together and leaks where it does not, as for `evosplit_table`.
+    compare
+        Whether to make a split at the same sizes with EvoSplit, to set beside it.
+    effort, time_limit, n_jobs, seed
+        Of that split, as for `evosplit.split`.
+    on_progress
+        Called with the fraction done and a message.
+
+    Returns
+    -------
+    Audit
+        The leaks, the report, a verdict, and the split that EvoSplit makes.
+    """
+    reading = call_with(TableReading, locals())
+    phases = Phases(on_progress, reading=2, judging=8)
+    if _in_files(table):
+        source = TableAdapter().read_subsets(_texts(table), reading, on_progress=phases("reading"))
+    else:
+        source = read_table(open_table(table, reading).engine, reading, divided=True)
+        check_divided(source)
+    judged = judge(
+        source,
+        group_by=group_by,
+        group_regex=group_regex,
+        compare=compare,
+        effort=effort,
+        time_limit=time_limit,
+        n_jobs=n_jobs,
+        seed=seed,
+        on_progress=phases("judging"),
+    )
+    phases.finish()
+    return judged
+
+
+def _in_files(table: Any) -> bool:
+    """Tell paths from tables in memory."""
+    one = isinstance(table, (str, os.PathLike))
+    several = isinstance(table, (list, tuple)) and bool(table)
+    return one or (several and all(isinstance(each, (str, os.PathLike)) for each in table))
+
+
+def _texts(table: Any) -> list[str]:
+    return [os.fspath(path) for path in as_paths(table)]
+
+
+def _needed(output: str | os.PathLike[str] | None) -> str | os.PathLike[str]:
+    if output is None:
+        raise EvoSplitError("a table in files is never changed in place; name a directory with output=")
+    return output
+
+
+def _refuse_output(**given: Any) -> None:
+    """Refuse options that are about files."""
+    for name, value in given.items():
+        if value:
+            raise EvoSplitError(f"{name}={value!r} is for tables in files; this one is returned, so leave it out")

@@ -1,0 +1,227 @@
+"""DuckDB: data frames, Arrow tables, files and relations, on one machine."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from evosplit import EvoSplitError, MissingExtraError
+from evosplit_plugins.table.engine import HASH_BITS, ColumnType, Engine
+
+__all__ = ["DuckEngine", "connect", "scan", "table_function"]
+
+_INTEGERS = {"tinyint", "smallint", "integer", "bigint", "hugeint", "utinyint", "usmallint", "uinteger", "ubigint"}
+_KINDS = {
+    **dict.fromkeys(_INTEGERS | {"uhugeint"}, "integer"),
+    **dict.fromkeys(("float", "double", "decimal"), "number"),
+    **dict.fromkeys(("varchar", "enum", "uuid"), "text"),
+    "boolean": "boolean",
+}
+_GUESSED = re.compile(r"\b(DATE|TIME|TIMESTAMP|TIMESTAMP WITH TIME ZONE|UUID|\"NULL\")(?=$|[\[\],)])")
+_NUMBERS = count()
+_READERS = {"parquet": "read_parquet", "csv": "read_csv", "json": "read_json"}
+_COPY = {"parquet": "FORMAT parquet", "csv": "FORMAT csv, HEADER", "json": "FORMAT json"}
+
+
+def duckdb_module() -> Any:
+    """Import DuckDB."""
+    try:
+        import duckdb
+    except ImportError as error:
+        raise MissingExtraError("tables need duckdb", "table") from error
+    return duckdb
+
+
+def connect() -> Any:
+    """Open a database in memory, which shows no progress of its own."""
+    connection = duckdb_module().connect()
+    connection.execute("SET enable_progress_bar = false")
+    return connection
+
+
+class DuckEngine(Engine):
+    """A relation of DuckDB; queries run on its own connection.
+
+    Parameters
+    ----------
+    relation
+        The table.
+    connection
+        The connection, where it is ours: it is closed with the engine.
+    """
+
+    name = "duckdb"
+    ordered = True
+
+    def __init__(self, relation: Any, connection: Any = None) -> None:
+        self.data = f"evosplit_data_{next(_NUMBERS)}"  # a relation of a relation cannot have the name of the latter
+        self._relation = relation
+        self._connection = connection
+
+    @cached_property
+    def columns(self) -> Mapping[str, ColumnType]:
+        """The columns in their order."""
+        return {name: _type(each) for name, each in zip(self._relation.columns, self._relation.types, strict=True)}
+
+    def fetch(self, sql: str, **tables: Any) -> Any:
+        """Run a query whose result is small."""
+        with _as_sentences():
+            return self.query(sql, **tables).to_arrow_table()
+
+    def query(self, sql: str, **tables: Any) -> Any:
+        """Give what a query returns, as a relation."""
+        # DuckDB finds these by their names, and keeps them as long as the relation.
+        cells, buckets, locks, placed = (tables.get(name) for name in ("cells", "buckets", "locks", "placed"))
+        long = tables.get("long")
+        with _as_sentences():
+            made = self._relation.query(self.data, sql)
+        del cells, buckets, locks, placed, long
+        return made
+
+    def like(self, relation: Any) -> DuckEngine:
+        """Hold another relation of the same connection."""
+        return DuckEngine(relation, self._connection)
+
+    def write(self, made: Any, path: Path, form: str, *, by: str | None = None) -> int:
+        """Write a relation into a file, or into a folder for each value of a column."""
+        how = _COPY[form] + (", DELIM '\\t'" if path.suffix == ".tsv" else "")
+        how += "" if by is None else f", PARTITION_BY ({self.quoted(by)})"
+        with _as_sentences():
+            done = made.query("made", f"COPY (SELECT * FROM made) TO {self.literal(str(path))} ({how})")
+            if done is not None:
+                return int(done.fetchall()[0][0])
+            # DuckDB 1 does not tell how many rows it has copied.
+            files = [path] if by is None else sorted(each for each in path.rglob("*") if each.is_file())
+            with connect() as connection:
+                return int(connection.sql(f"SELECT count(*) FROM {table_function(files, form)}").fetchall()[0][0])
+
+    def pairs(self, made: Any, first: str, second: str) -> Iterator[tuple[str, str]]:
+        """Give two columns in the order of the first."""
+        import pyarrow as pa
+
+        chosen = f"{self.as_text(self.quoted(first))} AS first, {self.quoted(second)} AS second"
+        with _as_sentences():
+            found = made.query("made", f"SELECT {chosen} FROM made ORDER BY first")
+            for batch in pa.RecordBatchReader.from_stream(found):
+                yield from zip(batch.column(0).to_pylist(), batch.column(1).to_pylist(), strict=True)
+
+    def quoted(self, name: str) -> str:
+        """Write the name of a column."""
+        return '"' + name.replace('"', '""') + '"'
+
+    def literal(self, text: str) -> str:
+        """Write a text."""
+        return _literal(text)
+
+    def as_text(self, expression: str) -> str:
+        """Turn a value into a text."""
+        return f"CAST({expression} AS VARCHAR)"
+
+    def as_number(self, expression: str) -> str:
+        """Turn a value into a float."""
+        return f"TRY_CAST({expression} AS DOUBLE)"
+
+    def as_integer(self, expression: str) -> str:
+        """Turn a value into an integer."""
+        return f"TRY_CAST({expression} AS BIGINT)"
+
+    def label_list(self, expression: str, field: str | None) -> str:
+        """Turn a list into a sorted list of texts."""
+        if field is not None:
+            expression = f"list_transform({expression}, lambda x: x.{self.quoted(field)})"
+        texts = f"CAST({expression} AS VARCHAR[])"
+        return f"list_sort(list_filter(coalesce({texts}, CAST([] AS VARCHAR[])), lambda x: x IS NOT NULL))"
+
+    def parts(self, expression: str, delimiter: str) -> str:
+        """Cut a text into a sorted list."""
+        cut = f"list_transform(string_split({expression}, {self.literal(delimiter)}), lambda x: trim(x))"
+        return f"list_sort(coalesce(list_filter({cut}, lambda x: x <> ''), CAST([] AS VARCHAR[])))"
+
+    def from_json(self, expression: str) -> str:
+        """Turn a JSON text into a list."""
+        return f"from_json({expression}, '[\"VARCHAR\"]')"
+
+    def collected(self, expression: str) -> str:
+        """Gather texts into a sorted list."""
+        return f"list_sort(list({expression}) FILTER ({expression} IS NOT NULL))"
+
+    def listed(self, expressions: list[str]) -> str:
+        """Make a list of values."""
+        return f"[{', '.join(expressions)}]"
+
+    def shifted(self, expression: str, bits: str) -> str:
+        """Shift an integer to the right."""
+        return f"({expression} >> {bits})"
+
+    def is_nan(self, expression: str) -> str:
+        """Tell whether a float is no number."""
+        return f"isnan({expression})"
+
+    def hashed(self, seed: int, text: str) -> str:
+        """Hash a text."""
+        return f"CAST('0x' || substr(md5('{seed}:' || {text}), 1, {HASH_BITS // 4}) AS BIGINT)"
+
+    def failing(self, message: str) -> str:
+        """Stop the query with a message."""
+        return f"CAST(error({self.literal(message)}) AS INTEGER)"
+
+
+def scan(paths: Sequence[Path], form: str, *, by_file: bool = False) -> DuckEngine:
+    """Open files as one table; with `by_file`, a column `subset` names the file of each row."""
+    connection = connect()
+    with _as_sentences():
+        chosen = "* EXCLUDE (filename), parse_filename(filename, true) AS subset" if by_file else "*"
+        relation = connection.sql(f"SELECT {chosen} FROM {table_function(paths, form, filename=by_file)}")
+    return DuckEngine(relation, connection)
+
+
+def table_function(paths: Sequence[Path], form: str, *, filename: bool = False) -> str:
+    """Write the files as a table; values are read as they are written, so that they can be written again."""
+    files = "[" + ", ".join(_literal(str(path)) for path in paths) + "]"
+    more = {"union_by_name": "true"} if len(paths) > 1 else {}
+    if filename:
+        more["filename"] = "true"
+    if any("=" in path.parent.name for path in paths):
+        more |= {"hive_partitioning": "true", "hive_types_autocast": "false"}
+    if form == "csv":
+        more |= {"all_varchar": "true", "header": "true"}
+    if form == "json":
+        with _as_sentences(), connect() as connection:
+            guessed = connection.sql(f"SELECT * FROM read_json({files})")
+            types = dict(zip(guessed.columns, map(str, guessed.types), strict=True))
+        kept = ", ".join(f"{_literal(name)}: {_literal(_GUESSED.sub('VARCHAR', each))}" for name, each in types.items())
+        more |= {"columns": f"{{{kept}}}"}
+    options = "".join(f", {name} = {value}" for name, value in more.items())
+    return f"{_READERS[form]}({files}{options})"
+
+
+def _literal(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+@contextmanager
+def _as_sentences() -> Iterator[None]:
+    """Turn what DuckDB says of the data into an error of ours."""
+    duckdb = duckdb_module()
+    try:
+        yield
+    except duckdb.Error as error:
+        said = str(error).strip().splitlines()[0]
+        if "evosplit: " in said:
+            raise EvoSplitError(said.partition("evosplit: ")[2]) from error
+        raise EvoSplitError(f"DuckDB cannot read the table: {said}", parameter=()) from error
+
+
+def _type(given: Any) -> ColumnType:
+    """Describe a type of DuckDB."""
+    shown = str(given)
+    if given.id in ("list", "array"):
+        return ColumnType("list", shown, element=_type(given.children[0][1]))
+    if given.id == "struct":
+        return ColumnType("struct", shown, fields={name: _type(each) for name, each in given.children})
+    return ColumnType(_KINDS.get(given.id, "other"), shown)

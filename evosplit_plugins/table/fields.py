@@ -1,0 +1,445 @@
+"""The samples of a table: one row for each where they are few, one for each kind of row where they are many."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from evosplit import EvoSplitError, LabelCounts, Split
+from evosplit.constraints import FEW_NUMBERS, binned
+from evosplit.front import ParetoFront
+from evosplit.wording import counted as in_words
+from evosplit.wording import listed
+from evosplit_plugins.files import names_file
+from evosplit_plugins.grouping import Links, joined
+from evosplit_plugins.request import Request
+from evosplit_plugins.source import Asked, Fields, Source, listed_ids, named_in_file
+from evosplit_plugins.table.queries import Binned, CellColumns, Queries
+
+if TYPE_CHECKING:
+    from evosplit_plugins.table.files import Opened
+
+__all__ = ["MOST_CELLS", "MOST_GROUPED", "Cells", "TableSource", "count_cells", "counted_labels"]
+
+MOST_CELLS = 4_000_000  # distinct rows that one machine is asked to solve
+MOST_GROUPED = 4_000_000  # rows that are split in groups
+MOST_VALUES = 1_000_000  # different numbers of a stratum
+_BYTES_A_CELL = 1_400  # of memory, measured with six labels in each
+_BYTES_A_GROUPED_ROW = 1_700  # measured with twelve rows in a group
+
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """The kinds of rows that a table has.
+
+    Attributes
+    ----------
+    columns
+        What tells them apart beside labels.
+    found
+        As the engine gave them (an Arrow table), in the order of `keys`.
+    keys
+        What names each cell: its labels, and whatever else tells it apart, as JSON.
+    labels
+        The labels of each cell.
+    copies
+        How many rows each has.
+    locks
+        The subset in which its rows stay, -1 if they are free.
+    """
+
+    columns: CellColumns
+    found: Any
+    keys: list[str]
+    labels: list[list[Any]]
+    copies: Ints
+    locks: Ints
+
+    def values(self, name: str) -> list[Any]:
+        """Return what a column holds in each cell."""
+        values: list[Any] = self.found.column(name).to_pylist()
+        return values
+
+    @property
+    def counts(self) -> LabelCounts:
+        """The labels of each cell, which stands for its rows."""
+        return LabelCounts.from_lists(self.labels, ids=self.keys, copies=self.copies)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TableSource(Source):
+    """The rows of a table.
+
+    Attributes
+    ----------
+    queries
+        The questions that can be asked about the table.
+    is_histogram
+        Whether `counts` has one row for each kind of row instead of one for each row.
+    order
+        Where there is one row of counts for each row: the position of each in the table, if that is known.
+    keys
+        Where ids may repeat, because the table is divided already: the id and subset of each row.
+    opened
+        The files that it is in.
+    state
+        The cells that were counted last, with the question that they answer and the table of locked ids.
+    """
+
+    queries: Queries
+    is_histogram: bool = False
+    order: Ints | None = None
+    keys: Sequence[Any] | None = None
+    opened: Opened | None = None
+    state: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def called(self) -> str:
+        """Name it for a reader."""
+        return ", ".join(self.inputs) or "the table"
+
+    @property
+    def provenance(self) -> dict[str, Any]:
+        """Where the rows come from, and what tells cells apart, so that they can be found again."""
+        known = super().provenance
+        if self.is_histogram and "cells" in self.state:
+            columns: CellColumns = self.state["cells"].columns
+            known["cells"] = {
+                "groups": list(columns.groups),
+                "strata": list(columns.strata),
+                "there": list(columns.there),
+                "named": columns.named,
+            }
+        return known
+
+    # One row for each sample
+
+    def fields(self, *, groups: Sequence[str], strata: Sequence[str]) -> Fields:
+        """Read columns, all of them in one pass."""
+        wanted = list(dict.fromkeys([*groups, *strata]))
+        for parameter, names in (("group_by", groups), ("stratify_by", strata)):
+            self.check_columns(parameter, names)
+        if not wanted:
+            return Fields()
+        values = self.column_values(wanted)
+        return Fields(
+            groups={name: values[name] for name in groups},
+            strata={name: _numbers_of(values[name]) for name in strata},
+        )
+
+    def column_values(self, names: Sequence[str]) -> dict[str, list[Any]]:
+        """Read columns, in the order of the samples."""
+        further = [] if self.keys is None or self.queries.subset is None else [self.queries.subset]
+        found = self.queries.engine.fetch(self.queries.rows([*names, *further], labels=False))
+        keys = found.column("id").to_pylist()
+        if further:
+            subsets = found.column(f"v{len(names)}").to_pylist()
+            keys = [(each, None if subset is None else str(subset)) for each, subset in zip(keys, subsets, strict=True)]
+        rows: dict[Any, list[int]] = {}
+        for row, key in enumerate(keys):
+            rows.setdefault(key, []).append(row)
+        try:
+            order = [rows[key].pop() for key in (self.counts.ids.tolist() if self.keys is None else self.keys)]
+        except (KeyError, IndexError) as error:
+            raise EvoSplitError(f"{self.called} has changed since it was read: ids are gone; read it again") from error
+        taken = found.take(order)
+        return {name: taken.column(f"v{number}").to_pylist() for number, name in enumerate(names)}
+
+    def check_columns(self, parameter: str, names: Sequence[str]) -> None:
+        """Refuse columns that are not there, or that hold lists."""
+        columns = self.queries.engine.columns
+        for name in names:
+            if name not in columns:
+                shown = listed([repr(each) for each in columns if not each.startswith("__evosplit_")], 20)
+                raise EvoSplitError(f"{parameter}={name!r} is no column of {self.called}; it has {shown}")
+            if columns[name].kind in ("list", "struct"):
+                raise EvoSplitError(f"{parameter}={name!r} holds {columns[name].shown}; name a column of single values")
+
+    # One row for each kind of row
+
+    def asked(self, request: Request, names: Sequence[str]) -> Asked | None:
+        """Count the rows of each cell, and turn the request into what the engine takes."""
+        if not self.is_histogram:
+            return None
+        if request.group_regex is not None:
+            raise EvoSplitError(
+                f"group_regex={request.group_regex!r} needs the file name of each row, but the rows of {self.called} "
+                "are only counted; make a column of it, and name that with group_by="
+            )
+        for parameter, columns in (("group_by", request.groups), ("stratify_by", request.strata)):
+            self.check_columns(parameter, columns)
+        cells = self.cells(request.groups, request.strata, request.locks, names)
+        lock_of = [None if lock < 0 else names[lock] for lock in cells.locks.tolist()]
+        if cells.columns.is_locked and None not in lock_of:
+            raise EvoSplitError("locked= places every sample already, so there is nothing to split; lock fewer")
+        strata = {
+            name: _categories(cells.values(f"s{number}"), cells.columns.bins.get(name))
+            for number, name in enumerate(request.strata)
+        }
+        locked = lock_of if cells.columns.is_locked else None
+        if not request.groups:
+            return Asked(cells.counts, None, locked, strata)
+        return self._in_groups(cells, request.groups, lock_of, strata)
+
+    def _in_groups(
+        self, cells: Cells, columns: Sequence[str], lock_of: Sequence[str | None], strata: Mapping[str, list[Any]]
+    ) -> Asked:
+        """Give the engine each row of a cell, since groups have to stay whole; the split is of cells again."""
+        total = int(cells.copies.sum())
+        if total > MOST_GROUPED:
+            raise EvoSplitError(
+                f"group_by={columns[0]!r}: {total:,} rows in groups would take about "
+                f"{total * _BYTES_A_GROUPED_ROW / 2**30:.0f} GiB; at most {MOST_GROUPED:,} are taken: leave "
+                "out group_by=, or split one row for each group"
+            )
+        links = [
+            Links(cells.values(f"g{number}"), f"{name}=" if len(columns) > 1 else "")
+            for number, name in enumerate(columns)
+        ]
+        names = joined(links) or []
+        code_of: dict[Any, int] = {}
+        codes = np.array([-1 if name is None else code_of.setdefault(name, len(code_of)) for name in names])
+        of_row = np.repeat(np.arange(len(cells.copies)), cells.copies)
+        groups = codes[of_row]
+        alone = groups < 0
+        groups[alone] = len(code_of) + np.arange(int(alone.sum()))
+        once = LabelCounts.from_lists(cells.labels)
+        locked = np.array([each or "" for each in lock_of], dtype=object)[of_row]
+        whole = cells.counts
+        notes = []
+        if alone.any():
+            n = int(alone.sum())
+            verb, each = ("has", "it is") if n == 1 else ("have", "each is")
+            what = " or ".join(map(repr, columns))
+            notes.append(f"{in_words(n, 'row', 'rows')} {verb} no {what}, so {each} a group of its own.")
+
+        def finish(split: Split) -> Split:
+            k = len(split.names)
+
+            def of_cells(assignment: npt.NDArray[Any]) -> Ints:
+                flat = np.bincount(of_row * k + assignment, minlength=len(cells.copies) * k)
+                return flat.reshape(-1, k).astype(np.int64)
+
+            front = split.front
+            tables = None if front is None else np.stack([of_cells(each) for each in front.placements])
+            kept = (
+                None
+                if front is None or tables is None
+                else ParetoFront(front.objectives, front.objective_names, tables, front.reference)
+            )
+            return replace(
+                split,
+                placement=of_cells(split.assignment),
+                sample_ids=whole.ids,
+                counts=whole,
+                front=kept,
+                constraints=None,
+                recorded_measures=None,
+            )
+
+        return Asked(
+            LabelCounts(once.matrix[of_row], labels=once.labels),
+            groups,
+            [each or None for each in locked.tolist()] if any(lock_of) else None,
+            {name: np.array(values, dtype=object)[of_row].tolist() for name, values in strata.items()},
+            tuple(notes),
+            finish,
+        )
+
+    def replay(self, split: Split) -> Split | None:
+        """Find the cells of a saved split; the same rows then go to the same subsets."""
+        if not self.is_histogram:
+            if split.source.get("cells"):
+                raise EvoSplitError(
+                    f"the split is of {sum(split.sizes):,} rows that were only counted, and {self.called} has "
+                    f"{len(self):,}; apply it to the table that was split"
+                )
+            return None
+        kept = split.source.get("cells")
+        if not isinstance(kept, Mapping):
+            raise EvoSplitError(
+                f"the split names each of its samples, but the rows of {self.called} are only counted; pass "
+                "histogram=False to hold them"
+            )
+        if kept.get("named"):
+            raise EvoSplitError(
+                "the split locked rows by their ids, which its manifest does not keep; split again with the same seed "
+                "and locks, which gives the same subsets"
+            )
+        there = dict.fromkeys(kept.get("there") or ())
+        cells = self.cells(tuple(kept.get("groups") or ()), tuple(kept.get("strata") or ()), there, split.names)
+        quotas = split.quotas(cells.keys)
+        if not np.array_equal(quotas.sum(axis=1), cells.copies):
+            row = int(np.argmax(quotas.sum(axis=1) != cells.copies))
+            raise EvoSplitError(
+                f"{self.called} is not what was split: it has {cells.copies[row]:,} rows like {cells.keys[row]}, the "
+                f"split {quotas[row].sum():,}; apply it to the same table, or split anew"
+            )
+        return replace(
+            split, placement=quotas, sample_ids=cells.counts.ids, counts=cells.counts if self.has_labels else None
+        )
+
+    def cells(
+        self, groups: Sequence[str], strata: Sequence[str], locks: Mapping[str, Any], names: Sequence[str]
+    ) -> Cells:
+        """Count the rows of each cell, unless that was done for the same question."""
+        asked = (tuple(groups), tuple(strata), repr(locks), tuple(names))
+        if self.state.get("asked") != asked:
+            columns, table = self._lock_columns(groups, strata, locks, names)
+            plain: Cells = self.state["plain"]
+            told = groups or strata or locks
+            cells = count_cells(self.queries, columns, self.called, table) if told else replace(plain, columns=columns)
+            self.state.update(asked=asked, cells=cells, locks=table)
+        counted: Cells = self.state["cells"]
+        return counted
+
+    def _lock_columns(
+        self, groups: Sequence[str], strata: Sequence[str], locks: Mapping[str, Any], names: Sequence[str]
+    ) -> tuple[CellColumns, Any]:
+        """Tell what tells cells apart, and make a table of the ids that are locked."""
+        there = {name: names.index(name) for name, reference in locks.items() if reference is None}
+        if there and self.queries.subset is None:
+            raise EvoSplitError(
+                f"locked= keeps the subset {next(iter(there))!r}, but {self.called} has no column of subsets; name it "
+                "with subset_column="
+            )
+        bins = {name: limits for name in strata if (limits := self._limits(name)) is not None}
+        ids: dict[str, int] = {}
+        for name, reference in locks.items():
+            for each in [] if reference is None else _locked_ids(name, reference):
+                if ids.setdefault(str(each), names.index(name)) != names.index(name):
+                    raise EvoSplitError(f"locked= puts the row {each!r} into two subsets; lock each into one")
+        columns = CellColumns(tuple(groups), tuple(strata), bins, there, named=bool(ids), n_subsets=len(names))
+        if there:
+            self._check_there(there)
+        if not ids:
+            return columns, None
+        import pyarrow as pa
+
+        into = pa.array(list(ids.values()), pa.int32())
+        table = pa.table({"locked_id": pa.array(list(ids), pa.string()), "locked_into": into})
+        at = self.queries.engine.as_text(f"d.{self.queries.engine.quoted(self.queries.id)}")
+        found = self.queries.engine.fetch(
+            f"SELECT count(*) AS n FROM {self.queries.engine.data} AS d "
+            f"JOIN {self.queries.engine.table('locks')} AS l ON {at} = l.locked_id",
+            locks=table,
+        )
+        n = int(found.column("n")[0].as_py())
+        if n != len(ids):
+            raise EvoSplitError(
+                f"locked= names {len(ids):,} rows, and {self.called} has {n:,} of them; leave out the others"
+            )
+        return columns, table
+
+    def _check_there(self, there: Mapping[str, int]) -> None:
+        """Refuse subsets that no row is in."""
+        subset = str(self.queries.subset)
+        found = self.queries.engine.fetch(self.queries.values(subset, 1000)).column("value").to_pylist()
+        for name in there:
+            if name not in map(str, found):
+                known = listed((repr(each) for each in sorted(map(str, found))), 5)
+                raise EvoSplitError(
+                    f"locked= keeps the subset {name!r}, which {subset!r} of {self.called} does not have; "
+                    f"it has {known}"
+                )
+
+    def _limits(self, name: str) -> Binned | None:
+        """Bin a stratum of many different numbers; None where its values are categories."""
+        queries = self.queries
+        if queries.engine.columns[name].kind not in ("integer", "number", "text"):
+            return None
+        found = queries.engine.fetch(queries.values(name, MOST_VALUES + 1))
+        if len(found) > MOST_VALUES:
+            raise EvoSplitError(
+                f"stratify_by={name!r} has more than {MOST_VALUES:,} different values; round them in another column"
+            )
+        try:  # numbers in CSV files are texts
+            values = [float("nan") if each is None else float(each) for each in found.column("value").to_pylist()]
+        except ValueError:
+            return None
+        array = np.array(values)
+        if len({each for each in values if each == each}) <= FEW_NUMBERS:
+            return None
+        titles, code = binned(array, np.array(found.column("n").to_pylist(), dtype=np.int64))
+        known = ~np.isnan(array)
+        used = np.unique(code[known])
+        highest = [float(array[known & (code == each)].max()) for each in used]
+        return Binned(tuple(highest[:-1]), tuple(titles[each] for each in used))
+
+
+def count_cells(queries: Queries, columns: CellColumns, called: str, locks: Any = None) -> Cells:
+    """Count the rows of each cell, in the order of their names."""
+    engine = queries.engine
+    tables = {} if locks is None else {"locks": locks}
+    found = engine.fetch(queries.histogram(columns, MOST_CELLS + 1), **tables)
+    if len(found) > MOST_CELLS:
+        n = int(engine.fetch(queries.n_cells(columns), **tables).column("n")[0].as_py())
+        raise EvoSplitError(
+            f"{called} has {n:,} different rows, which would take about {n * _BYTES_A_CELL / 2**30:.0f} GiB on one "
+            f"machine; at most {MOST_CELLS:,} are solved: leave out rare labels, group_by= or stratify_by="
+        )
+    labels = counted_labels(found.column("labels"), queries)
+    others = [name for name in columns.names if name not in ("labels", "lock")]
+    lock = [-1 if each is None else int(each) for each in found.column("lock").to_pylist()]
+    values = [found.column(name).to_pylist() for name in others]
+    titles = [*columns.groups, *columns.strata]
+    keys = []
+    for row, each in enumerate(labels):
+        if not titles and lock[row] < 0:
+            keys.append(json.dumps(each, ensure_ascii=False))
+        else:
+            more = {title: column[row] for title, column in zip(titles, values, strict=True)}
+            more |= {"locked": lock[row]} if lock[row] >= 0 else {}
+            keys.append(json.dumps([each, more], ensure_ascii=False, sort_keys=True))
+    order = sorted(range(len(keys)), key=keys.__getitem__)
+    copies = np.array(found.column("n").to_pylist(), dtype=np.int64)
+    return Cells(
+        columns,
+        found.take(order),
+        [keys[row] for row in order],
+        [labels[row] for row in order],
+        copies[order],
+        np.array(lock, dtype=np.int64)[order],
+    )
+
+
+def counted_labels(column: Any, queries: Queries) -> list[list[Any]]:
+    """Turn what the engine gave into lists of labels; numbers in texts are numbers, so that they sort as such."""
+    lists: list[list[Any]] = column.to_pylist()
+    if queries.labels.form == "counts":
+        names = queries.labels.columns
+        return [[name for name, n in zip(names, each, strict=True) for _ in range(n)] for each in lists]
+    return [sorted(each) for each in lists]
+
+
+def _locked_ids(subset: str, reference: Any) -> list[Any]:
+    if isinstance(reference, (list, tuple)) and reference and all(map(names_file, reference)):
+        return [each for path in reference for each in _locked_ids(subset, path)]
+    if isinstance(reference, (str, os.PathLike)):
+        return named_in_file(Path(reference), subset)[0]
+    return listed_ids(reference, subset)
+
+
+def _numbers_of(values: list[Any]) -> list[Any]:
+    """Take texts for numbers where all of them are, as in CSV files."""
+    filled = [value for value in values if value is not None]
+    if not filled or not all(isinstance(value, str) for value in filled):
+        return values
+    try:
+        return [None if value is None else float(value) for value in values]
+    except ValueError:
+        return values
+
+
+def _categories(values: list[Any], bins: Binned | None) -> list[Any]:
+    """Name the bins that the engine numbered."""
+    return values if bins is None else [None if value is None else bins.names[int(value)] for value in values]

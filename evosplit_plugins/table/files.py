@@ -1,0 +1,88 @@
+"""Open files and folders as a table, on the engine that is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from evosplit import EvoSplitError
+from evosplit_plugins.table.duckdb_engine import DuckEngine, scan, table_function
+from evosplit_plugins.table.engine import Engine
+from evosplit_plugins.table.reading import SUBSETS, data_files, with_labels
+
+if TYPE_CHECKING:
+    from evosplit_plugins.table.adapter import TableReading
+
+__all__ = ["Opened", "open_files"]
+
+
+@dataclass(frozen=True)
+class Opened:
+    """Files that are open as a table.
+
+    Attributes
+    ----------
+    engine
+        What holds them.
+    names
+        What the user calls them.
+    paths
+        What the user named.
+    files, form
+        The files and their format.
+    """
+
+    engine: Engine
+    names: tuple[str, ...]
+    paths: tuple[Path, ...]
+    files: tuple[Path, ...]
+    form: str
+
+    @property
+    def base(self) -> str:
+        """What the file is called that is written: as the only one that was read, or after the folder."""
+        suffix = self.files[0].suffix.lower()
+        suffix = ".jsonl" if suffix == ".json" else suffix
+        only = self.paths[0] if len(self.paths) == 1 else None
+        stem = "table" if only is None else only.stem if only.is_file() else only.resolve().name
+        return f"{stem or 'table'}{suffix}"
+
+
+def open_files(paths: Sequence[Path], how: TableReading, *, divided: bool = False) -> Opened:
+    """Open a table.
+
+    Parameters
+    ----------
+    paths
+        Files and folders.
+    how
+        How to read it.
+    divided
+        Whether several files without a column of subsets are a subset each, named after the files.
+    """
+    files, form = data_files(paths)
+    engine: Engine
+    if how.engine not in (None, "duckdb", "spark"):
+        raise EvoSplitError(f"engine={how.engine!r} is unknown; choose duckdb or spark")
+    if how.engine == "spark":
+        from evosplit_plugins.table.spark_engine import open_on_spark
+
+        engine = open_on_spark(files, form, how)
+    else:
+        engine = scan(files, form)
+        columns = {name.lower() for name in engine.columns}
+        if divided and len(files) > 1 and how.subset_column is None and not columns & set(SUBSETS):
+            engine = scan(files, form, by_file=True)
+        if how.label_table is not None:
+            engine = _with_label_files(engine, how)
+    return Opened(engine, tuple(path.name for path in paths), tuple(paths), tuple(files), form)
+
+
+def _with_label_files(engine: DuckEngine, how: TableReading) -> DuckEngine:
+    """Add the labels of a long table in files."""
+    assert how.label_table is not None  # noqa: S101  (checked by the caller)
+    files, form = data_files([Path(how.label_table)])
+    other = scan(files, form)
+    return engine.like(with_labels(engine, how, table_function(files, form), list(other.columns)))

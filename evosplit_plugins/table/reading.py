@@ -1,0 +1,362 @@
+"""Find out what a table holds, refuse what cannot be split, and read it: row by row, or counted by the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evosplit import EvoSplitError, LabelCounts
+from evosplit.wording import listed
+from evosplit_plugins.files import usual_order
+from evosplit_plugins.options import recorded
+from evosplit_plugins.source import Placement
+from evosplit_plugins.table.engine import ColumnType, Engine
+from evosplit_plugins.table.fields import TableSource, count_cells, counted_labels
+from evosplit_plugins.table.queries import PREFIX, CellColumns, Labels, Queries
+
+if TYPE_CHECKING:
+    from evosplit_plugins.table.adapter import TableReading
+    from evosplit_plugins.table.files import Opened
+
+__all__ = ["FORMS", "MOST_ROWS", "POSITION", "SUBSETS", "data_files", "form_of", "read_table", "with_labels"]
+
+IDS = ("id", "image_id", "file_name", "filename", "image", "path")
+SUBSETS = ("subset", "split")
+LABELS = ("labels", "label")
+FORMS = {".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".tsv": "csv", ".jsonl": "json", ".ndjson": "json",
+         ".json": "json"}  # fmt: skip
+MOST_ROWS = 100_000  # of a table that is held row by row; a larger one is counted
+MOST_AUDITED = 5_000_000
+POSITION = f"{PREFIX}row"
+_DELIMITERS = (";", "|", ",")
+_SKIPPED = ("split.json",)  # of what lies in a folder
+
+
+def form_of(path: Path) -> str:
+    """Tell the format of a file by its name."""
+    form = FORMS.get(path.suffix.lower())
+    if form is None:
+        raise EvoSplitError(f"{path} is no table that can be read; its name has to end in {', '.join(FORMS)}")
+    return form
+
+
+def data_files(paths: Sequence[Path]) -> tuple[list[Path], str]:
+    """List the files of a table, and tell their format; of a folder those in it and below it."""
+    found: list[Path] = []
+    for path in paths:
+        if path.is_dir():
+            inside = [
+                each
+                for each in sorted(path.rglob("*"))
+                if each.is_file()
+                and each.suffix.lower() in FORMS
+                and each.name not in _SKIPPED
+                and not any(part.startswith((".", "_")) for part in each.relative_to(path).parts)
+            ]
+            if not inside:
+                raise EvoSplitError(f"{path} holds no table: nothing in it ends in {', '.join(FORMS)}")
+            found += inside
+        elif path.is_file():
+            found.append(path)
+        else:
+            raise EvoSplitError(f"cannot read {path}: there is no such file or folder")
+    forms = {form_of(path) for path in found}
+    if len(forms) > 1:
+        raise EvoSplitError(f"{found[0].parent} mixes {' and '.join(sorted(forms))}; name files of one kind")
+    return found, forms.pop()
+
+
+def read_table(
+    engine: Engine,
+    how: TableReading,
+    *,
+    inputs: Sequence[str] = (),
+    need_labels: bool = True,
+    divided: bool = False,
+    files: Opened | None = None,
+) -> TableSource:
+    """Read a table.
+
+    Parameters
+    ----------
+    engine
+        Where it is.
+    how
+        Which columns mean what.
+    inputs
+        What it is called.
+    need_labels
+        Whether a table without labels is refused.
+    divided
+        Whether it is read to be judged: each row counts, also where ids repeat.
+    files
+        Where it comes from, if it is in files.
+    """
+    called = ", ".join(inputs) or "the table"
+    columns = {name: each for name, each in engine.columns.items() if not name.startswith(PREFIX)}
+    id_column = _column(columns, how.id_column, IDS, "the ids", "id_column", called)
+    if columns[id_column].kind not in ("text", "integer"):
+        raise EvoSplitError(
+            f"id_column={id_column!r} holds {columns[id_column].shown}; ids are texts or integers, so cast it"
+        )
+    subset = _subset_column(columns, how.subset_column, called)
+    notes: list[str] = []
+    labels = _labels(engine, columns, how, called, need_labels=need_labels)
+    queries = Queries(engine, id_column, labels, subset)
+    n_rows = _checked_rows(queries, called, unique=not (how.unique_ids or divided))
+    if labels.form in ("single", "json"):
+        queries = Queries(engine, id_column, _checked_texts(queries, how, called), subset)
+    if labels.form == "counts":
+        _check_counts(queries, called)
+    wanted = n_rows > MOST_ROWS if how.histogram is None else how.histogram
+    common: dict[str, Any] = {
+        "adapter": "table",
+        "inputs": tuple(inputs),
+        "reading": {**recorded(how), "histogram": wanted},
+        "has_labels": labels.form != "none",
+        "queries": queries,
+        "opened": files,
+    }
+    if divided and n_rows > MOST_AUDITED:
+        raise EvoSplitError(f"{called} has {n_rows:,} rows; at most {MOST_AUDITED:,} are audited: take a part of them")
+    if wanted and not divided:
+        cells = count_cells(queries, CellColumns(), called)
+        return TableSource(counts=cells.counts, is_histogram=True, notes=tuple(notes), state={"plain": cells}, **common)
+    return _rows(queries, common, notes, divided=divided)
+
+
+def with_labels(engine: Engine, how: TableReading, other: str, label_columns: Sequence[str], **tables: Any) -> Any:
+    """Add the labels of another table, which has a row for each label; returns the engine's own kind of table.
+
+    Parameters
+    ----------
+    engine
+        Where the table of ids is.
+    how
+        Which columns mean what; `label_column` is one of the other table.
+    other
+        What the other table is called in a query.
+    label_columns
+        The columns of the other table.
+    **tables
+        The other table, if the query does not name files.
+    """
+    given = (how.label_column,) if isinstance(how.label_column, str) else tuple(how.label_column or ())
+    if len(given) != 1:
+        raise EvoSplitError("label_table= needs label_column=, the column of that table that holds one label a row")
+    id_column = _column(engine.columns, how.id_column, IDS, "the ids", "id_column", "the table")
+    there = how.label_table_id or id_column
+    for name, parameter in ((given[0], "label_column"), (there, "label_table_id")):
+        if name not in label_columns:
+            raise EvoSplitError(
+                f"{parameter}={name!r} is no column of label_table=; it has {listed(map(repr, label_columns), 20)}"
+            )
+    ours = engine.as_text(f"d.{engine.quoted(id_column)}")
+    theirs = engine.as_text(engine.quoted(there))
+    stray = engine.fetch(
+        f"SELECT count(*) AS n, min(k) AS example FROM (SELECT DISTINCT {theirs} AS k FROM {other}) AS l "
+        f"WHERE NOT EXISTS (SELECT 1 FROM {engine.data} AS d WHERE {ours} = l.k)",
+        **tables,
+    ).to_pylist()[0]
+    if stray["n"]:
+        raise EvoSplitError(
+            f"label_table= has labels of {stray['n']:,} ids that the table does not have, for example "
+            f"{stray['example']!r}; add them to the table, which has to name every sample"
+        )
+    gathered = (
+        f"SELECT {theirs} AS {PREFIX}key, {engine.collected(engine.as_text(engine.quoted(given[0])))} "
+        f"AS {LONG} FROM {other} GROUP BY {theirs}"
+    )
+    return engine.query(
+        f"SELECT d.*, l.{LONG} FROM {engine.data} AS d LEFT JOIN ({gathered}) AS l ON {ours} = l.{PREFIX}key", **tables
+    )
+
+
+LONG = f"{PREFIX}long"
+
+
+def _column(columns: Any, given: str | None, usual: Sequence[str], what: str, parameter: str, called: str) -> str:
+    """Find a column by the name given, else by its usual names."""
+    if given is not None:
+        if given in columns:
+            return given
+        raise EvoSplitError(f"{parameter}={given!r} is no column of {called}; it has {_shown(columns)}")
+    by_name = {name.lower(): name for name in columns}
+    for word in usual:
+        if word in by_name:
+            return str(by_name[word])
+    raise EvoSplitError(
+        f"{called} has no column {' or '.join(map(repr, usual[:2]))} for {what}; it has {_shown(columns)}: say which "
+        f"with {parameter}="
+    )
+
+
+def _shown(columns: Any) -> str:
+    return listed([repr(name) for name in columns if not name.startswith(PREFIX)], 20)
+
+
+def _subset_column(columns: Any, given: str | None, called: str) -> str | None:
+    if given is not None:
+        return _column(columns, given, (), "the subsets", "subset_column", called)
+    by_name = {name.lower(): name for name in columns}
+    return next((by_name[word] for word in SUBSETS if word in by_name), None)
+
+
+def _labels(engine: Engine, columns: Any, how: TableReading, called: str, *, need_labels: bool) -> Labels:
+    """Find out how the labels are written."""
+    if LONG in engine.columns:
+        return Labels("list", LONG)
+    given = (how.label_column,) if isinstance(how.label_column, str) else tuple(how.label_column or ())
+    if len(given) > 1:
+        for name in given:
+            kind = columns[_column(columns, name, (), "labels", "label_column", called)].kind
+            if kind not in ("integer", "number", "boolean", "text"):
+                raise EvoSplitError(f"label_column={name!r} holds {columns[name].shown}; with several, each is a count")
+        return Labels("counts", given[0], columns=given)
+    if not given:
+        by_name = {name.lower(): name for name in columns}
+        found = next((by_name[word] for word in LABELS if word in by_name), None)
+        if found is None and not need_labels:
+            return Labels("none")
+        given = (found or _column(columns, None, LABELS, "the labels", "label_column", called),)
+    (name,) = given
+    column, _, field = (name, "", "") if name in columns else name.partition(".")
+    kind = columns[_column(columns, column, (), "the labels", "label_column", called)]
+    if kind.kind == "list":
+        return Labels("list", column, _field(kind.element or ColumnType("other"), name, field, kind.shown))
+    if field or kind.kind not in ("text", "integer"):
+        raise EvoSplitError(
+            f"label_column={name!r} holds {kind.shown}; labels are a list, a list of structs ('annotations.label'), a "
+            "text, an integer, or a column of 0 and 1 for each"
+        )
+    if how.delimiter:
+        return Labels("cut", column, delimiter=how.delimiter)
+    return Labels("single", column)
+
+
+def _field(element: ColumnType, name: str, field: str, shown: str) -> str | None:
+    """Check what a list holds; returns the field of its structs that is the label."""
+    if element.kind == "struct":
+        inner = element.fields.get(field)
+        if inner is None:
+            known = listed([f"'{name.partition('.')[0]}.{each}'" for each in element.fields], 10)
+            raise EvoSplitError(f"label_column={name!r} holds structs; say which field is the label: {known}")
+        element = inner
+    elif field:
+        raise EvoSplitError(f"label_column={name!r} names a field, but the column holds {shown}")
+    if element.kind not in ("text", "integer"):
+        raise EvoSplitError(f"label_column={name!r} holds {shown}; labels are texts or integers")
+    return field or None
+
+
+def _checked_rows(queries: Queries, called: str, *, unique: bool) -> int:
+    """Count the rows; refuse missing and repeated ids."""
+    found = queries.engine.fetch(queries.sizes()).to_pylist()[0]
+    n_rows, n_ids = int(found["n_rows"]), int(found["n_ids"])
+    if n_rows == 0:
+        raise EvoSplitError(f"{called} has no rows; there is nothing to split")
+    if n_ids < n_rows:
+        raise EvoSplitError(
+            f"id_column={queries.id!r} is null in {n_rows - n_ids:,} of {n_rows:,} rows; every sample needs an id"
+        )
+    if unique:
+        repeated = queries.engine.fetch(queries.repeated_ids()).to_pylist()[0]
+        if repeated["n"]:
+            raise EvoSplitError(
+                f"id_column={queries.id!r} repeats {int(repeated['n']):,} ids, for example {repeated['example']!r} "
+                f"(up to {int(repeated['most']):,} rows with one id); give each row its own. If the table has a row "
+                "for each label, pass it as label_table=, and the table of ids in its place"
+            )
+    return n_rows
+
+
+def _checked_texts(queries: Queries, how: TableReading, called: str) -> Labels:
+    """Tell texts that are lists in JSON, and refuse to guess whether a comma separates labels or belongs to one."""
+    engine, labels = queries.engine, queries.labels
+    if engine.columns[labels.column].kind != "text":
+        return labels
+    text = f"trim({engine.quoted(labels.column)})"
+    filled = engine.fetch(queries.count_where(f"{text} <> ''", engine.quoted(labels.column))).to_pylist()[0]
+    in_json = engine.fetch(queries.count_where(f"{text} LIKE '[%]'", engine.quoted(labels.column))).to_pylist()[0]
+    if filled["n"] and filled["n"] == in_json["n"]:
+        broken = f"{text} <> '' AND {engine.from_json(text)} IS NULL"
+        wrong = engine.fetch(queries.count_where(broken, engine.quoted(labels.column))).to_pylist()[0]
+        if wrong["n"]:
+            raise EvoSplitError(
+                f"label_column={labels.column!r} of {called} holds {wrong['n']:,} texts that are no JSON lists of "
+                f"labels, for example {wrong['example']!r}; mend them"
+            )
+        return Labels("json", labels.column)
+    if how.delimiter == "":
+        return labels
+    for sign in _DELIMITERS:
+        found = engine.fetch(queries.count_where(f"{text} LIKE '%{sign}%'", engine.quoted(labels.column))).to_pylist()[
+            0
+        ]
+        if found["n"]:
+            raise EvoSplitError(
+                f"label_column={labels.column!r} of {called} has {sign!r} in {found['n']:,} cells, for example "
+                f"{found['example']!r}; say whether it stands between labels, with delimiter={sign!r}, or belongs to "
+                "one, with delimiter=''"
+            )
+    return labels
+
+
+def _check_counts(queries: Queries, called: str) -> None:
+    """Refuse what is no count."""
+    engine = queries.engine
+    for name in queries.labels.columns:
+        at = engine.quoted(name)
+        number = engine.as_number(at)
+        empty = f" AND trim({at}) <> ''" if engine.columns[name].kind == "text" else ""
+        wrong = f"{at} IS NOT NULL{empty} AND ({number} IS NULL OR {number} < 0 OR {number} <> floor({number}))"
+        if engine.columns[name].kind == "boolean":
+            continue
+        found = engine.fetch(queries.count_where(wrong, at)).to_pylist()[0]
+        if found["n"]:
+            raise EvoSplitError(
+                f"label_column={name!r} of {called} is {found['example']!r} in one of {found['n']:,} rows that hold no "
+                "count; with several label columns each holds a count, or 0 and 1"
+            )
+
+
+def _rows(queries: Queries, common: dict[str, Any], notes: list[str], *, divided: bool) -> TableSource:
+    """Read the id and labels of each row, in the order of the ids."""
+    engine = queries.engine
+    position = POSITION if POSITION in engine.columns else None
+    wanted = [queries.subset] if queries.subset is not None else []
+    found = engine.fetch(queries.rows(wanted, position=position))
+    ids = found.column("id").to_pylist()
+    order = sorted(range(len(ids)), key=ids.__getitem__)
+    if divided:
+        order = list(range(len(ids)))
+    found = found.take(order)
+    ids = [ids[row] for row in order]
+    subsets = None
+    keys: list[Any] = list(ids)
+    if queries.subset is not None:
+        values = [None if each is None else str(each) for each in found.column("v0").to_pylist()]
+        left_out = sum(not each for each in values)
+        if divided and left_out:
+            keep = [row for row, each in enumerate(values) if each]
+            found, ids, values = found.take(keep), [ids[row] for row in keep], [values[row] for row in keep]
+            notes.append(f"{left_out:,} rows without a subset were left out.")
+        keys = list(zip(ids, values, strict=True))
+        names = tuple(sorted({each for each in values if each}, key=usual_order))
+        number = {name: j for j, name in enumerate(names)}
+        subsets = Placement(names, np.array([number[each] if each else -1 for each in values], dtype=np.int64))
+    if not ids:
+        raise EvoSplitError("no row has a subset; there is nothing to audit")
+    lists = counted_labels(found.column("labels"), queries)
+    return TableSource(
+        counts=LabelCounts.from_lists(lists, ids=None if divided else ids),
+        files=[str(each) for each in ids] if isinstance(ids[0], str) or divided else None,
+        subsets=subsets,
+        keys=keys if divided else None,
+        order=None if position is None else np.array(found.column("at").to_pylist(), dtype=np.int64),
+        notes=tuple(notes),
+        **common,
+    )

@@ -1,0 +1,228 @@
+"""Spark: tables on many machines. Sessions are the user's; nothing but counts and quotas passes through the driver."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from evosplit import EvoSplitError, MissingExtraError
+from evosplit_plugins.table.engine import HASH_BITS, ColumnType, Engine
+from evosplit_plugins.table.reading import data_files, with_labels
+
+if TYPE_CHECKING:
+    from evosplit_plugins.table.adapter import TableReading
+
+__all__ = ["SparkEngine", "open_on_spark"]
+
+_KINDS = {
+    **dict.fromkeys(("byte", "short", "integer", "long"), "integer"),
+    **dict.fromkeys(("float", "double", "decimal"), "number"),
+    **dict.fromkeys(("string", "varchar", "char"), "text"),
+    "boolean": "boolean",
+}
+_OURS = re.compile(r"evosplit: ([^\n]*?)(?: SQLSTATE| *$|\n)")
+
+
+class SparkEngine(Engine):
+    """A DataFrame of Spark.
+
+    Parameters
+    ----------
+    frame
+        The table.
+    """
+
+    name = "spark"
+    data = "{data}"
+    even = True
+
+    def __init__(self, frame: Any) -> None:
+        self._frame = frame
+
+    @cached_property
+    def columns(self) -> Mapping[str, ColumnType]:
+        """The columns in their order."""
+        with _as_sentences(self._frame):
+            return {each.name: _type(each.dataType) for each in self._frame.schema.fields}
+
+    def fetch(self, sql: str, **tables: Any) -> Any:
+        """Run a query whose result is small."""
+        with _as_sentences(self._frame):
+            return self.query(sql, **tables).toArrow()
+
+    def query(self, sql: str, **tables: Any) -> Any:
+        """Give what a query returns, as a DataFrame that is not computed yet."""
+        from pyspark.sql.functions import broadcast
+
+        with _as_sentences(self._frame):
+            session = self._frame.sparkSession
+            small = {
+                name: broadcast(session.createDataFrame(each)) if hasattr(each, "to_batches") else each
+                for name, each in tables.items()
+            }
+            return session.sql(sql, data=self._frame, **small)
+
+    def write(self, made: Any, path: Path, form: str, *, by: str | None = None) -> int:
+        """Write a DataFrame into a folder, or into a folder for each value of a column."""
+        from pyspark.sql import Observation
+        from pyspark.sql.functions import count, lit
+
+        seen = Observation()
+        with _as_sentences(self._frame):
+            writer = made.observe(seen, count(lit(1)).alias("n")).write.mode("append")
+            writer = writer if by is None else writer.partitionBy(by)
+            writer = writer.option("header", True) if form == "csv" else writer
+            writer.format(form).save(path.absolute().as_uri())
+            for name in ("_SUCCESS", "._SUCCESS.crc"):
+                (path / name).unlink(missing_ok=True)
+            return int(seen.get["n"])
+
+    def pairs(self, made: Any, first: str, second: str) -> Iterator[tuple[str, str]]:
+        """Give two columns in the order of the first."""
+        from pyspark.sql.functions import col
+
+        with _as_sentences(self._frame):
+            text = col(f"`{first}`").cast("string").alias("first")
+            for row in made.select(text, col(f"`{second}`")).orderBy("first").toLocalIterator():
+                yield row[0], row[1]
+
+    def table(self, name: str) -> str:
+        """Name a small table in a query."""
+        return f"{{{name}}}"
+
+    def quoted(self, name: str) -> str:
+        """Write the name of a column."""
+        return "`" + _escaped(name.replace("`", "``")) + "`"
+
+    def literal(self, text: str) -> str:
+        """Write a text."""
+        return "'" + _escaped(text.replace("\\", "\\\\").replace("'", "\\'")) + "'"
+
+    def as_text(self, expression: str) -> str:
+        """Turn a value into a text."""
+        return f"CAST({expression} AS STRING)"
+
+    def as_number(self, expression: str) -> str:
+        """Turn a value into a float."""
+        return f"TRY_CAST({expression} AS DOUBLE)"
+
+    def as_integer(self, expression: str) -> str:
+        """Turn a value into an integer."""
+        return f"TRY_CAST({expression} AS BIGINT)"
+
+    def label_list(self, expression: str, field: str | None) -> str:
+        """Turn a list into a sorted list of texts."""
+        if field is not None:
+            expression = f"transform({expression}, x -> x.{self.quoted(field)})"
+        texts = f"CAST({expression} AS ARRAY<STRING>)"
+        return f"array_sort(filter(coalesce({texts}, CAST(array() AS ARRAY<STRING>)), x -> x IS NOT NULL))"
+
+    def parts(self, expression: str, delimiter: str) -> str:
+        """Cut a text into a sorted list."""
+        cut = f"transform(split({expression}, {self.literal(re.escape(delimiter))}), x -> trim(x))"
+        return f"array_sort(coalesce(filter({cut}, x -> x <> ''), CAST(array() AS ARRAY<STRING>)))"
+
+    def from_json(self, expression: str) -> str:
+        """Turn a JSON text into a list."""
+        return f"from_json({expression}, 'array<string>')"
+
+    def collected(self, expression: str) -> str:
+        """Gather texts into a sorted list."""
+        return f"array_sort(collect_list({expression}))"
+
+    def listed(self, expressions: list[str]) -> str:
+        """Make a list of values."""
+        return f"array({', '.join(expressions)})"
+
+    def shifted(self, expression: str, bits: str) -> str:
+        """Shift an integer to the right."""
+        return f"shiftright({expression}, {bits})"
+
+    def is_nan(self, expression: str) -> str:
+        """Tell whether a float is no number."""
+        return f"isnan({expression})"
+
+    def hashed(self, seed: int, text: str) -> str:
+        """Hash a text."""
+        return f"CAST(conv(substring(md5(concat('{seed}:', {text})), 1, {HASH_BITS // 4}), 16, 10) AS BIGINT)"
+
+    def failing(self, message: str) -> str:
+        """Stop the query with a message."""
+        return f"CAST(raise_error({self.literal(message)}) AS INT)"
+
+
+def open_on_spark(files: Sequence[Path], form: str, how: TableReading) -> SparkEngine:
+    """Open files with the active session, or a new one that is configured from outside."""
+    try:
+        from pyspark.sql import SparkSession
+    except ImportError as error:
+        raise MissingExtraError("engine='spark' needs pyspark", "spark") from error
+    session = SparkSession.builder.appName("evosplit").getOrCreate()
+    engine = SparkEngine(_load(session, files, form))
+    if how.label_table is None:
+        return engine
+    other = _load(session, *data_files([Path(how.label_table)]))
+    return SparkEngine(with_labels(engine, how, engine.table("long"), other.columns, long=other))
+
+
+def _load(session: Any, files: Sequence[Path], form: str) -> Any:
+    """Read files as texts where a format has no types; partitions named as Hive does are columns."""
+    reader = session.read.format(form)
+    if form == "csv":
+        separator = "\t" if files[0].suffix.lower() == ".tsv" else ","
+        reader = reader.option("header", True).option("sep", separator).option("escape", '"')
+    partitioned = [parent for path in files for parent in path.parents if "=" in parent.name]
+    if partitioned:
+        reader = reader.option("basePath", partitioned[-1].parent.absolute().as_uri())
+    return reader.load([path.absolute().as_uri() for path in files])
+
+
+def _escaped(text: str) -> str:
+    """Keep braces as they are, since Spark formats queries."""
+    return text.replace("{", "{{").replace("}", "}}")
+
+
+@contextmanager
+def _as_sentences(frame: Any) -> Iterator[None]:
+    """Turn what Spark says of the data, and of a session that has stopped, into an error of ours."""
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    try:
+        yield
+    except EvoSplitError:
+        raise
+    except (PySparkException, Py4JError, AttributeError, AssertionError, ConnectionError) as error:
+        ours = _OURS.search(str(error))
+        if ours is not None:
+            raise EvoSplitError(ours[1].strip().rstrip(".")) from error
+        if _has_stopped(frame):
+            stopped = "the Spark session of the table has stopped; start one and read the table again"
+            raise EvoSplitError(stopped) from error
+        if isinstance(error, (AttributeError, AssertionError)):
+            raise
+        said = next(iter(str(error).strip().splitlines()), type(error).__name__)
+        raise EvoSplitError(f"Spark cannot read the table: {said[:300]}", parameter=()) from error
+
+
+def _has_stopped(frame: Any) -> bool:
+    """Tell whether the session of a table has stopped."""
+    session = frame.sparkSession
+    if hasattr(session, "is_stopped"):  # Spark Connect
+        return bool(session.is_stopped)
+    started = getattr(session.sparkContext, "_jsc", None)
+    return started is None or bool(started.sc().isStopped())
+
+
+def _type(given: Any) -> ColumnType:
+    """Describe a type of Spark."""
+    shown, name = given.simpleString(), given.typeName()
+    if name == "array":
+        return ColumnType("list", shown, element=_type(given.elementType))
+    if name == "struct":
+        return ColumnType("struct", shown, fields={each.name: _type(each.dataType) for each in given.fields})
+    return ColumnType(_KINDS.get(name.partition("(")[0], "other"), shown)

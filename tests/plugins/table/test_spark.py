@@ -1,0 +1,196 @@
+"""Tables on Spark: real sessions, real worker processes, and the same split as on DuckDB."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from spark_session import check_spark, new_session
+from table_rows import RATIOS, checksum, rows, subset_of
+
+from evosplit import EvoSplitError
+from evosplit.methods.evosplit import budget
+
+pa = pytest.importorskip("pyarrow")
+pytest.importorskip("duckdb")
+
+import pyarrow.parquet as pq  # noqa: E402
+
+from evosplit_plugins.table import apply_split, audit, evosplit_table, read_counts, writing  # noqa: E402
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+@pytest.fixture(scope="module")
+def spark(tmp_path_factory):
+    """Give a session with two threads."""
+    check_spark()
+    session = new_session("local[2]", tmp_path_factory.mktemp("spark"))
+    yield session
+    session.stop()
+
+
+@pytest.fixture(scope="module")
+def table():
+    """Give some rows."""
+    return rows()
+
+
+def spread(spark, table, n_partitions):
+    """Make a DataFrame in another order, with so many partitions."""
+    return spark.createDataFrame(table).repartition(n_partitions, "site", "width")
+
+
+CASES = {
+    "rows": {"histogram": False},
+    "histogram": {"histogram": True, "seed": 4},
+    "folds": {"histogram": True, "folds": 3},
+    "strata": {"histogram": True, "stratify_by": ["site", "width"]},
+    "groups and locks": {"histogram": True, "group_by": "clip", "locked": {"test": ["s0001"]}},
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_same_split_as_duckdb(spark, table, case):
+    """Who goes where does not depend on the engine, nor on partitions."""
+    options = {**CASES[case]}
+    ratios = None if "folds" in options else RATIOS
+    column = "fold" if "folds" in options else "split"
+    expected, split = evosplit_table(table, ratios, **options)
+    made = evosplit_table(spread(spark, table, 5), ratios, **options)
+    back = made.table.toArrow()
+    assert back.column_names == [*table.column_names, column]
+    assert checksum(subset_of(back, column).items()) == checksum(subset_of(expected, column).items())
+    assert made.split.sizes == split.sizes
+    assert made.split.sample_ids.tolist() == split.sample_ids.tolist()
+
+
+def test_skew(spark, table, monkeypatch):
+    """A label set with many rows is ranked in parts, none of which is large, and the split is the same."""
+    expected = evosplit_table(table, RATIOS, histogram=True, seed=1).table
+    monkeypatch.setattr(writing, "HOT_ROWS", 40)
+    made = evosplit_table(spread(spark, table, 3), RATIOS, histogram=True, seed=1).table
+    assert subset_of(made.toArrow()) == subset_of(expected)
+    plan = made._jdf.queryExecution().optimizedPlan().toString()
+    assert "before" in plan  # ranks are added to what other parts hold
+    empty = Counter(not labels for labels in table.column("labels").to_pylist())[True]
+    assert empty > 5 * 40
+
+
+def test_local_cluster(table, tmp_path):
+    """Two worker processes, as on a cluster: the same checksum."""
+    check_spark()
+    pq.write_table(table, tmp_path / "rows.parquet")
+    script = f"""
+import sys
+sys.path.insert(0, {str(ROOT / "tests")!r})
+from pathlib import Path
+from spark_session import new_session
+from table_rows import RATIOS, checksum
+from evosplit.methods.evosplit import budget
+from evosplit_plugins import evosplit_table
+budget.BASE = {budget.BASE}
+spark = new_session("local-cluster[2,1,1024]", Path({str(tmp_path)!r}))
+frame = spark.read.parquet({str(tmp_path / "rows.parquet")!r}).repartition(4)
+made = evosplit_table(frame, RATIOS, histogram=True, unique_ids=True).table
+print(spark.sparkContext.master, checksum((row["id"], row["split"]) for row in made.select("id", "split").collect()))
+spark.stop()
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "core"), str(ROOT)])},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=900,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    expected = checksum(subset_of(evosplit_table(table, RATIOS, histogram=True).table).items())
+    assert done.stdout.split()[-2:] == ["local-cluster[2,1,1024]", expected]
+
+
+def test_forms_of_labels(spark):
+    """Structs, delimited texts, JSON, columns of counts and a long table are read as on DuckDB."""
+    ids = ["a", "b", "c"]
+    forms = {
+        "structs": ({"id": ids, "boxes": [[{"l": "x y"}, {"l": "z"}], [], None]}, {"label_column": "boxes.l"}),
+        "cut": ({"id": ids, "labels": ["x.y . z", "", None]}, {"delimiter": "."}),
+        "json": ({"id": ids, "labels": ['["x, y", "z", "z"]', "[]", None]}, {}),
+        "counts": ({"id": ids, "x": [1, 0, 2], "y": [0, 0, None]}, {"label_column": ["x", "y"]}),
+        "single": ({"id": ids, "label": [3, 3, 12]}, {}),
+    }
+    for name, (columns, options) in forms.items():
+        table = pa.table(columns)
+        here, there = read_counts(table, **options), read_counts(spark.createDataFrame(table), **options)
+        assert here.labels == there.labels, name
+        assert (here.matrix != there.matrix).nnz == 0, name
+    long = pa.table({"id": ["a", "a", "c"], "label": ["x", "x", "y"]})
+    table = pa.table({"id": ids})
+    here = read_counts(table, label_table=long, label_column="label")
+    there = read_counts(spark.createDataFrame(table), label_table=spark.createDataFrame(long), label_column="label")
+    assert (here.matrix != there.matrix).nnz == 0
+
+
+def test_files(spark, table, tmp_path):
+    """Files are written with all columns, partitioned or not; a saved split is applied to them; the audit passes."""
+    pq.write_table(table, tmp_path / "data.parquet")
+    options = {"engine": "spark", "histogram": True}
+    made = evosplit_table(
+        tmp_path / "data.parquet", RATIOS, output=tmp_path / "out", partition_by_split=True, **options
+    )
+    expected = subset_of(evosplit_table(table, RATIOS, histogram=True).table)
+    assert {each.name for each in (tmp_path / "out").iterdir() if each.is_dir()} == {f"split={name}" for name in RATIOS}
+    assert audit(tmp_path / "out", compare=False).failures() == []
+    again = apply_split(
+        tmp_path / "data.parquet", tmp_path / "out" / "split.json", output=tmp_path / "again", engine="duckdb"
+    )
+    assert subset_of(pq.read_table(again[0])) == expected
+    plain = evosplit_table(tmp_path / "data.parquet", RATIOS, output=tmp_path / "plain", **options)
+    parts = [pq.read_table(part) for part in sorted(plain.table.glob("part-*"))]
+    assert subset_of(pa.concat_tables(parts)) == expected
+    assert made.split.sizes == (420, 120, 60)
+    evosplit_table(tmp_path / "data.parquet", RATIOS, output=tmp_path / "lists", ids_only=True, **options)
+    lines = (tmp_path / "lists" / "val.txt").read_text(encoding="utf-8").splitlines()
+    assert lines == sorted(sample for sample, subset in expected.items() if subset == "val")
+
+
+def test_changed_between_the_passes(spark, table, tmp_path):
+    """Rows that were not counted stop the query that would place them."""
+    pq.write_table(table, tmp_path / "data.parquet")
+    other = table.set_column(1, "labels", pa.array([["new"]] * len(table)))
+    frame = spark.read.parquet(str(tmp_path / "data.parquet"))
+    made = evosplit_table(frame, RATIOS, histogram=True).table
+    pq.write_table(other, tmp_path / "data.parquet")
+    spark.catalog.refreshByPath(str(tmp_path / "data.parquet"))
+    with pytest.raises(Exception, match="has changed since its labels were counted"):
+        made.collect()
+
+
+@pytest.mark.parametrize(
+    ("columns", "options", "message"),
+    [
+        ({"id": ["a", "a"], "labels": [["x"]] * 2}, {}, r"repeats 1 ids, for example 'a'"),
+        ({"id": ["a", None], "labels": [["x"]] * 2}, {}, r"is null in 1 of 2 rows"),
+        ({"id": ["a", "b"], "labels": ["x, y", "z"]}, {}, r"say whether it stands between labels"),
+        ({"id": ["a", "b"], "labels": ['["x"y]', '["z"]']}, {}, r"1 texts that are no JSON lists of labels"),
+        ({"id": ["a", "b"], "x": [-1, 0], "y": [0, 0]}, {"label_column": ["x", "y"]}, r"hold no count"),
+    ],
+    ids=str,
+)
+def test_bad_input(spark, columns, options, message):
+    """Refused as on DuckDB."""
+    frame = spark.createDataFrame(pa.table(columns))
+    with pytest.raises(EvoSplitError, match=message):
+        evosplit_table(frame, (0.5, 0.5), **options)
+
+
+def test_session_that_has_stopped(spark, table):
+    """A session that has stopped is named as the reason."""
+    frame = spark.createDataFrame(table)
+    spark.stop()
+    with pytest.raises(EvoSplitError, match="the Spark session of the table has stopped"):
+        evosplit_table(frame, RATIOS)

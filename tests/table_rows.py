@@ -1,0 +1,56 @@
+"""Rows for the tests of tables, and what any engine has to make of them, computed slowly and plainly."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+
+import pyarrow as pa
+
+RATIOS = {"train": 0.7, "val": 0.2, "test": 0.1}
+KINDS = [[], ["cat"], ["cat", "dog"], ["dog", "dog"], ["eel, grilled"], ["cat", "dog", "eel, grilled"], ["ä;ö"]]
+
+
+def rows(n=600):
+    """Make rows: a third is empty, one label has a separator in it, ids have quotes and braces."""
+    return pa.table(
+        {
+            "id": [f"{'{x}' if i % 9 == 0 else chr(39) if i % 7 == 0 else 's'}{i:04}" for i in range(n)],
+            "labels": [KINDS[(5 * i + i // 11) % 7] if i % 3 else [] for i in range(n)],
+            "clip": [None if i % 10 == 0 else f"clip {i // 6}" for i in range(n)],
+            "site": [("north", "south", None)[i % 3] for i in range(n)],
+            "width": [float(i % 23) for i in range(n)],
+        }
+    )
+
+
+def subset_of(table, column="split"):
+    """Give the subset of each id in a table of Arrow."""
+    return dict(zip(table.column("id").to_pylist(), table.column(column).to_pylist(), strict=True))
+
+
+def dealt(table, split, seed):
+    """Deal the rows of each label set out in the order of a hash, as the split says: the rule, without an engine."""
+    cells = {}
+    for sample, labels in zip(table.column("id").to_pylist(), table.column("labels").to_pylist(), strict=True):
+        cells.setdefault(json.dumps(sorted(labels), ensure_ascii=False), []).append(sample)
+    expected = {}
+
+
+    def place(sample):
+        return hashlib.md5(f"{seed}:{sample}".encode()).hexdigest()[:15], sample
+
+    for key, quotas in zip(split.sample_ids.tolist(), split.table.tolist(), strict=True):
+        queue = sorted(cells.pop(key), key=place)
+        for name, n in zip(split.names, quotas, strict=True):
+            expected |= dict.fromkeys(queue[:n], name)
+            queue = queue[n:]
+        assert not queue
+    assert not cells
+    return expected
+
+
+def checksum(pairs):
+    """Hash who is where, in any order."""
+    lines = sorted(f"{sample}\t{subset}" for sample, subset in pairs)
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
