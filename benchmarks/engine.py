@@ -1,6 +1,6 @@
-"""The default engine: the paper's cells, dense sets, COCO, latency, threads, and what each constant is worth.
+"""The default engine: the paper's cells, dense sets, COCO, latency, threads.
 
-    python -m benchmarks.engine --data DIRECTORY [paper] [dense] [coco] [latency] [threads] [parts]
+    python -m benchmarks.engine --data DIRECTORY [paper] [dense] [coco] [latency] [threads]
 
 The directory holds the label matrices of the paper's 14 data sets and `paper_tables.json` (see `common.find_sets`),
 COCO's labels in `coco/coco2017_80_presence.npz`, and perhaps sets whose samples carry many labels in `dense/*.npz`.
@@ -11,16 +11,11 @@ figures of every section are kept there, and sections that were not asked for ar
 from __future__ import annotations
 
 import argparse
-import ast
-import inspect
 import json
 import os
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 from unittest.mock import patch
 
@@ -39,32 +34,12 @@ from benchmarks.common import (
     tables_of,
     write_result,
 )
-from benchmarks.families import BOUND, COMPARED, IS, TINY, Problem, draw
+from benchmarks.families import BOUND, COMPARED, IS, TINY
 from evosplit import LabelCounts, Split, kfold, measure, split
 
 FOLDS = 10
 OBJECTIVES = ("instances", "pairs")  # the forms that the paper's tables show
 SHAPES: dict[str, Any] = {"0.8 / 0.1 / 0.1": (0.8, 0.1, 0.1), "k = 10": FOLDS}
-PARTS_SEEDS = range(2000, 2020)  # of families: neither tuned on nor reported
-PARTS_LABELS = 100_000  # of all samples together, in the draws taken: each search takes about a second
-# Where half and twice are not what tells most: the constant -> other values.
-OTHERWISE: dict[str, tuple[Any, ...]] = {
-    "COUNTED_COLUMNS": (0, 512),
-    "EMPHASIS": (1.0, 10.0),
-    "EMPHASIS_IN_HASTE": (0.0, 120.0),
-    "FROZEN": (0, 10),
-    "GROWTH": (0.0, 18.0),
-    "HOT": (0.025, 2.5),
-    "LABELS_FIRST": (0.0,),
-    "MENDING": (0.0, 0.25),
-    "MOVABLE_LIMIT": (0,),
-    "ORDERS": (1, 16),
-    "PER_UNIT": (0, 5_000),
-    "REHEAT": (0.1, 1.0),
-    "SIMILAR_SIZES": (0.0, 1.1),
-    "TOTALS": (0.0, 0.2),
-    "WARM": (0.0, 1.0),
-}
 Cell = dict[str, Any]
 
 
@@ -117,6 +92,17 @@ def _tables_form(found: Any) -> Cell:
     }
 
 
+def _half_a_digit(printed: float) -> float:
+    """Return by how much a cell of the paper, printed with three digits, may be more than it says.
+
+    Examples
+    --------
+    >>> _half_a_digit(0.0137)
+    5e-05
+    """
+    return float(f"5e{int(f'{printed:e}'.partition('e')[2]) - 3}")
+
+
 def best_cells(data: str, paper: Cell) -> dict[str, dict[str, float]]:
     """Return the paper's best LD and LPD: of NSGA-II (Tables 8, 9), and of any method."""
     multi = [paper["moea"][data], *([paper["moea_constrained"][data]] if data in paper["moea_constrained"] else [])]
@@ -147,7 +133,10 @@ def paper_section(cells: dict[str, Cell], paper: Cell) -> str:
             for name, ratio in against.items():
                 ratios.setdefault(f"{effort} {name}", []).append(ratio)
                 asked = effort == "normal" or name.endswith("peer")
-                if asked and ratio > 1:
+                cell_of = (
+                    None if name.endswith("peer") else best[name.rpartition(" ")[2]]["lpd" if "lpd" in name else "ld"]
+                )
+                if asked and ratio > (1 if cell_of is None else 1 + _half_a_digit(cell_of) / cell_of):
                     missed.append(f"{data}, {effort}: {name} {ratio:.3f}")
             for rule in ("balanced", "ld", "lpd"):
                 if effort == "normal" and (mine[rule]["flz"] > mine[rule]["bound"] or mine[rule]["ed"] > 0):
@@ -345,173 +334,6 @@ def threads_section(cells: list[Cell]) -> str:
     )
 
 
-def engine_modules() -> list[ModuleType]:
-    """Return the modules that hold the engine's constants."""
-    from evosplit.methods.evosplit import anneal, budget, landscape, solve, start
-
-    return [budget, start, landscape, anneal, solve]
-
-
-def variants() -> Iterator[tuple[str, str, Any]]:
-    """Give each constant of the engine other values: (row, constant, value)."""
-    for module in engine_modules():
-        for statement in ast.parse(inspect.getsource(module)).body:  # what a module only imports is left alone
-            if not isinstance(statement, ast.Assign) or not isinstance(statement.targets[0], ast.Name):
-                continue
-            name = statement.targets[0].id
-            value = getattr(module, name)
-            if name.isupper() and isinstance(value, (int, float, tuple)):
-                for other in OTHERWISE.get(name, other_values(value)):
-                    yield f"{name}: {_short(value)} → {_short(other)}", name, other
-
-
-def other_values(value: Any) -> tuple[Any, ...]:
-    """Give half and twice; of a part of a half and more, its square and root; of many, every second and the middle.
-
-    Examples
-    --------
-    >>> other_values(8), other_values(0.25), other_values(0.64), other_values((0, 1, 2, 3, 4))
-    ((4, 16), (0.125, 0.5), (0.41, 0.8), ((0, 2, 4), (2,)))
-    """
-    if isinstance(value, tuple):
-        return value[::2], value[len(value) // 2 : len(value) // 2 + 1]
-    if 0.5 <= value < 1:
-        return round(value**2, 2), round(value**0.5, 2)
-    return (value // 2 if isinstance(value, int) else value / 2), 2 * value
-
-
-def _short(value: Any) -> str:
-    return f"{value:,}" if isinstance(value, int) else f"{value:g}" if isinstance(value, float) else str(value)
-
-
-@contextmanager
-def with_constant(name: str, value: Any) -> Iterator[None]:
-    """Change a constant of the engine, wherever it was imported to."""
-    with ExitStack() as stack:
-        for module in engine_modules():
-            if hasattr(module, name):
-                stack.enter_context(patch.object(module, name, value))
-        yield
-
-
-@contextmanager
-def without(part: str) -> Iterator[None]:
-    """Take away a part of the engine that hangs on no constant."""
-    from evosplit.methods.evosplit import solve
-    from evosplit.methods.evosplit.landscape import Landscape
-    from evosplit.methods.random import Random
-
-    cells = Landscape.cells
-
-    def as_frequent(self: Any, weights: Any, rare: float = 0.0) -> Any:
-        return cells(self, weights)
-
-    def at_random(problem: Any, run: Any) -> Any:
-        return [np.asarray(Random().solve(problem, run).assignments[0])]
-
-    changes: dict[str, Any] = {
-        "rare first": (Landscape, "cells", as_frequent),
-        "stratified starts": (solve, "find_starts", at_random),
-    }
-    with patch.object(*changes[part]):
-        yield
-
-
-def balanced_cost(found: Cell, random: Cell, repeats: bool) -> float:
-    """Return what `pick="balanced"` makes smallest: labels one and a half times and pairs once, over random's."""
-    scaled = {name: found[name] / random[name] if random[name] > 0 else found[name] for name in COMPARED}
-    labels = (scaled["ld"] + scaled["ld_occurrences"]) / 2 if repeats else scaled["ld"]
-    return 1.5 * labels + scaled["lpd"]
-
-
-def parts_cells(seeds: range) -> Cell:
-    """Run the engine as it is and changed in each of its constants on draws of the families."""
-    warm_up()
-    problems = [problem for problem in map(draw, seeds) if problem.matrix.nnz <= PARTS_LABELS]
-    cells: Cell = {"draws": [f"{problem.seed} ({problem.description})" for problem in problems], "rows": {}}
-
-    def run(row: str, **options: Any) -> None:
-        cells["rows"][row] = [_part_cell(problem, **options) for problem in problems]
-        print(row, flush=True)
-
-    run("the engine")
-    run("another seed", seed=1)
-    for part in ("stratified starts", "rare first"):
-        with without(part):
-            run(f"without {part}")
-    for row, name, value in variants():
-        with with_constant(name, value):
-            run(row)
-    return cells
-
-
-def _part_cell(problem: Problem, **options: Any) -> Cell:
-    before = time.process_time()
-    made = problem.solve(**options)
-    cpu = time.process_time() - before
-    # Measured on all pairs, since constants decide how many of them the search sees.
-    filled = np.repeat(np.arange(len(problem.sizes)), problem.sizes)
-    at_random = [np.random.default_rng(seed).permutation(filled) for seed in range(5)]
-    found, repeats = problem.figures(made.assignment), bool((problem.matrix.data > 1).any())
-    cost = balanced_cost(found, problem.figures(at_random[0]), repeats)
-    unit = np.mean([misplaced(problem, assignment) for assignment in at_random], axis=0)
-    off = misplaced(problem, made.assignment)
-    return {"cost": cost, "cpu": cpu, "off": [found["ed"], found["flz"]], "misplaced": [off.tolist(), unit.tolist()]}
-
-
-def misplaced(problem: Problem, assignment: np.ndarray) -> np.ndarray:
-    """Return how many samples without a label, and how many labels in all, are not in the subset they belong in."""
-    lengths, k = np.diff(problem.matrix.indptr), len(problem.sizes)
-    found = np.array([np.bincount(assignment, weights=of, minlength=k) for of in (lengths == 0, lengths)])
-    share = np.array(problem.sizes) / sum(problem.sizes)
-    return np.asarray(np.abs(found - found.sum(axis=1, keepdims=True) * share).sum(axis=1) / 2)
-
-
-def parts_section(cells: Cell) -> str:
-    """Compare with the engine as it is."""
-    whole = cells["rows"]["the engine"]
-    rows, same = [], []
-    for row, changed in cells["rows"].items():
-        ratios = np.array(
-            [(new["cost"] + TINY) / (old["cost"] + TINY) for new, old in zip(changed, whole, strict=True)]
-        )
-        if row != "the engine" and all(
-            (new["cost"], new["misplaced"]) == (old["cost"], old["misplaced"])
-            for new, old in zip(changed, whole, strict=True)
-        ):
-            same.append(row)
-            continue
-        off = sum(new["off"] > old["off"] for new, old in zip(changed, whole, strict=True))
-        cpu = sum(new["cpu"] for new in changed) / sum(old["cpu"] for old in whole)
-        mean = float(np.exp(np.log(ratios).mean()))
-        lost, unit = np.array([new["misplaced"] for new in changed]).sum(axis=0)
-        rows.append(
-            [
-                row,
-                f"{mean:.3f}",
-                f"{ratios.max():.2f}",
-                f"{int((ratios > 1.001).sum())}",
-                str(off),
-                *(f"{part / by_chance:.2f}" if by_chance else "" for part, by_chance in zip(lost, unit, strict=True)),
-                f"{cpu:.2f}",
-            ]
-        )
-    n = len(whole)
-    header = ["", "cost", "worst draw", f"worse in (of {n})", "ED or FLZ higher in", "no label", "all labels", "CPU"]
-    text = (
-        "## What each constant is worth\n\n"
-        f"{n} draws of `benchmarks/families.py` that nobody tuned on, those with at most {PARTS_LABELS:,} labels of "
-        "all samples together; effort normal, one seed. Cost: what the default pick makes smallest, 1.5 × labels + "
-        "pairs, each over a random split's, relative to the engine as it is (geometric mean; above 1: worse). Worse: "
-        "by more than 0.1 %. No label, all labels: how many samples without a label, and labels of all kinds together, "
-        "are in a wrong subset, over random's. A row changes one constant and nothing else; another seed shows "
-        "what is chance. Constants of the compiled kernels have no row.\n\n" + markdown_table(header, rows)
-    )
-    if same:
-        text += "\nWithout effect on these draws: " + "; ".join(same) + ".\n"
-    return text + "\nDraws: " + "; ".join(cells["draws"]) + ".\n"
-
-
 def dense_cells(folder: Path) -> list[Cell]:
     """Split sets whose samples carry many labels, and stratify them with iterative-stratification."""
     warm_up()
@@ -577,12 +399,11 @@ def dense_section(cells: list[Cell]) -> str:
 
 def main() -> None:
     """Run the sections asked for, keep their figures, write them all down."""
-    sections = ("paper", "dense", "coco", "latency", "threads", "parts")
+    sections = ("paper", "dense", "coco", "latency", "threads")
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sections", nargs="*", help=f"of {', '.join(sections)} (default: all)")
     parser.add_argument("--data", type=Path, required=True, help="directory of label matrices")
     parser.add_argument("--keep", type=Path, help="JSON file of figures")
-    parser.add_argument("--parts-seeds", default=f"{PARTS_SEEDS.start}:{PARTS_SEEDS.stop}", help="FIRST:BEHIND_LAST")
     arguments = parser.parse_args()
     if unknown := set(arguments.sections) - set(sections):
         parser.error(f"unknown sections: {', '.join(sorted(unknown))}")
@@ -602,11 +423,8 @@ def main() -> None:
             kept[name] = in_fresh_process(coco_cells, arguments.data).result
         elif name == "latency":
             kept[name] = latency_cells()
-        elif name == "threads":
-            kept[name] = threads_cells(sets)
         else:
-            first, _, behind = arguments.parts_seeds.partition(":")
-            kept[name] = in_fresh_process(parts_cells, range(int(first), int(behind))).result
+            kept[name] = threads_cells(sets)
         if keep is not None:
             keep.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
     text = [
@@ -614,7 +432,7 @@ def main() -> None:
         machine_line("evosplit-plugins", "numpy", "numba", "scikit-multilearn") + f" {load_line()}\n",
     ]
     writers: dict[str, Any] = {"coco": coco_section, "latency": latency_section, "threads": threads_section}
-    writers |= {"parts": parts_section, "dense": dense_section, "paper": lambda cells: paper_section(cells, paper)}
+    writers |= {"dense": dense_section, "paper": lambda cells: paper_section(cells, paper)}
     text += [writers[name](kept[name]) for name in sections if name in kept]
     print(write_result("engine", "\n".join(text)))
 

@@ -1,12 +1,11 @@
 """Problems drawn from broad laws: the default call's CPU time against its bound, its measures against the best peer.
 
-    python -m benchmarks.families [--seeds 5072:5100] [--effort normal] [--cache FILE] [--out FILE]
+    python -m benchmarks.families [--seeds 6000:6040] [--effort normal] [--cache FILE] [--out FILE]
 
-Seeds 5072 to 5099 are for reporting; 0 to 99, 1000 to 1049 and 5000 to 5071 were seen while tuning. Every call runs on
-one core in a process
-of its own that is forked off once all is imported and compiled. With `--cache FILE` the peers' figures are kept there
-and taken from it by the next run. The reporting seeds write `benchmarks/results/families.md`, others only where `--out`
-says.
+Seeds from 6000 on are for reporting; 0 to 99, 1000 to 1049 and 5000 to 5099 were seen while tuning. Every call runs on
+one core in a process of its own that is forked off once all is imported and compiled. With `--cache FILE` the peers'
+figures are kept there and taken from it by the next run. The reporting seeds write `benchmarks/results/families.md`,
+others only where `--out` says.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ from benchmarks._split_once import iterative_stratification, scikit_multilearn
 from benchmarks.common import RESULTS, load_line, machine_line, markdown_table
 from evosplit import LabelCounts, Split, kfold, measure, split
 
-REPORTED = range(5072, 5100)
+REPORTED = range(6000, 6040)
 MAX_ENTRIES = 1_500_000  # labels of all samples together
 MAX_CELLS = 50_000_000  # samples × labels, which iterative-stratification holds as a dense array
 MAX_PAIRS = 20_000_000  # label pairs of all samples together
@@ -82,11 +81,17 @@ class Problem:
 
     @cached_property
     def forced(self) -> int:
-        """How many labels `cover` gives to a subset that would be nearer to the whole without them."""
+        """How many labels `cover` gives to a subset that would be nearer to the whole without them.
+
+        One by one, because half a sample would be more than its share; or all together, because they are more than the
+        labels of as many samples.
+        """
         totals, sizes = self._samples_of_label, np.array(self.sizes)
         one = 1 / np.maximum(sizes.min() - 1, 1)
         overall = totals / np.maximum(sizes.sum() - totals, 1)
-        return int(((totals >= len(sizes)) & (one > 2 * overall)).sum())
+        covered = totals >= len(sizes)
+        beyond = int(covered.sum()) - int(totals.sum() * sizes.min() / sizes.sum())
+        return max(int((covered & (one > 2 * overall)).sum()), beyond, 0)
 
     @cached_property
     def flz_bound(self) -> int:
@@ -509,10 +514,10 @@ def introduction(seeds: range) -> str:
         iterative-stratification's. A ratio compares with the lower of iterative-stratification and scikit-multilearn,
         order 2, each where it ends within {PEER_SECONDS} CPU seconds. Neither keeps the sizes asked for, which makes
         small sets easier: "at exact sizes" means that samples of subsets that are too large were moved, at random and
-        best of {REPAIRS}. = marks a measure that no split of these sizes can have lower. Where `cover` gives a rare
-        label to a subset that would be nearer to the whole without it, the ratios are those with `cover=False`, and
-        beside them the worst one of the default call. Peers know no groups: such draws are judged on their cost, ED
-        (least possible) and FLZ.
+        best of {REPAIRS}. = marks a measure that no split of these sizes can have lower. Where `cover` gives
+        labels to a subset that would be nearer to the whole without them (rare ones, or more than as many samples
+        have), the ratios are those with `cover=False`, and beside them the worst one of the default call. Peers know
+        no groups: such draws are judged on their cost, ED (least possible) and FLZ.
     """
     return " ".join(text.split()) + "\n"
 

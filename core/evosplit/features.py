@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from evosplit.counts import LabelCounts, find_pairs
+from evosplit.counts import find_pairs
 from evosplit.errors import EvoSplitError
 
 __all__ = [
@@ -23,7 +23,6 @@ __all__ = [
     "Block",
     "Features",
     "checked_objectives",
-    "default_objectives",
     "lay_out",
     "triplet_features",
 ]
@@ -31,7 +30,6 @@ __all__ = [
 OBJECTIVES = ("samples", "instances", "pairs", "triplets", "strata")
 MAX_PAIR_ENTRIES = 400_000_000
 MAX_TRIPLET_ENTRIES = 400_000_000
-NARROW = 64  # labels up to which their occurrences are spread too where none repeats, for LD' counts them otherwise
 PARTS = 1024  # in which a sample of the pairs is measured
 
 Ints = npt.NDArray[Any]
@@ -86,16 +84,11 @@ class Features:
     pairs_kept: int
 
 
-def default_objectives(counts: LabelCounts) -> tuple[str, ...]:
-    """Return what the data asks for: samples and pairs, and instances where labels repeat within a sample."""
-    return ("samples", "instances", "pairs") if counts.has_repeats else ("samples", "pairs")
-
-
-def checked_objectives(objectives: Sequence[str] | None, counts: LabelCounts, has_strata: bool) -> tuple[str, ...]:
-    """Return the objectives asked for, or those that the data asks for; strata are always one where there are any."""
+def checked_objectives(objectives: Sequence[str] | None, has_strata: bool) -> tuple[str, ...]:
+    """Return the objectives asked for, or samples, instances and pairs; strata are always one where there are any."""
     further = ("strata",) if has_strata else ()
     if objectives is None:
-        return (*default_objectives(counts), *further)
+        return ("samples", "instances", "pairs", *further)
     if isinstance(objectives, str):
         objectives = (objectives,)
     for name in objectives:
@@ -142,10 +135,10 @@ def lay_out(
     --------
     >>> rows = sp.csr_array([[1, 1], [0, 1], [0, 0]])
     >>> made = lay_out(rows, np.ones(3, int), ("samples", "pairs"), label_weights=np.ones(2), has_repeats=False)
-    >>> [(block.name, block.start, block.stop) for block in made.blocks]  # "instances" goes along, uncounted
-    [('samples', 0, 2), ('instances', 2, 4), ('pairs', 4, 5)]
+    >>> [(block.name, block.start, block.stop) for block in made.blocks]
+    [('samples', 0, 2), ('pairs', 2, 3)]
     >>> made.matrix.toarray().tolist()
-    [[1, 1, 1, 1, 1, 0], [0, 1, 0, 1, 0, 0], [0, 0, 0, 0, 0, 1]]
+    [[1, 1, 1, 0], [0, 1, 0, 0], [0, 0, 0, 1]]
     """
     n_labels = rows.shape[1]
     presence = sp.csr_array((np.ones_like(rows.data), rows.indices, rows.indptr), shape=rows.shape)
@@ -161,8 +154,6 @@ def lay_out(
     for name in (name for name in OBJECTIVES if name in objectives):
         if name == "samples":
             blocks.append(Block(name, 0, n_labels, by_total=False))
-            if "instances" not in objectives and 1 < n_labels <= NARROW:  # a companion, no objective
-                lay("instances", presence, label_weights)
         elif name == "instances" and not has_repeats and "samples" not in objectives:
             blocks.append(Block(name, 0, n_labels, by_total=True))
         elif name == "instances":

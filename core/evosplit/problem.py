@@ -5,9 +5,10 @@ merged into *types* with a number of copies. A type's features are counts in col
 subset's state is the sum of the features of its units. So groups, locks and further strata are data, not other
 algorithms.
 
-Where rows of the data stand for many equal samples, a split is a table (types x subsets). Most of the samples of a type
-are *placed* before any search, each subset getting its share; the units are the others, a few of each type. So time and
-memory depend on the number of types, not on that of samples.
+Equal samples are told apart only when the split is done: until then it is a table (types x subsets), whether the data
+came as a row for each sample or as a histogram. Where there are very many samples, most of each type are *placed*
+before any search, each subset getting its share; the units are the others, a few of each type. So time and memory
+depend on the number of types, not on that of samples.
 """
 
 from __future__ import annotations
@@ -29,11 +30,11 @@ from evosplit.measures import expected_deviation, ordered_sum, rows_in_subsets
 from evosplit.ratios import Subsets
 from evosplit.rng import Stream
 
-__all__ = ["Crowd", "SplitProblem", "build_problem"]
+__all__ = ["Crowd", "Shares", "SplitProblem", "build_problem"]
 
 DRAWS = 3  # random splits of which the mean is the reference, where the exact mean is not known
-UNPLACED = 2  # of the copies of a type that a subset gets, so many at least are not placed before the search
-MOST_UNPLACED = 200_000  # and more, the same number of every type, as long as there are no more units than this in all
+MOST_UNITS = 200_000  # that are searched; of more samples, most are placed before. Enough that few sets have more
+LEAST_UNPLACED = 2  # of the copies of a type that a subset gets, so many are searched however many types there are
 
 Ints = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
@@ -68,7 +69,7 @@ class SplitProblem:
     locked
         The subset in which each unit stays, -1 for those that are free.
     crowd
-        What is known where rows stand for several samples; else None.
+        What is known of the rows of the data where a split is a table; None where each unit has a subset.
     pairs_kept
         How many of 1,024 label pairs have a column; the others are too many for the time that a search may take.
     uncovered
@@ -214,9 +215,9 @@ class SplitProblem:
     def draw(self, stream: Stream) -> Ints:
         """Deal the free units out at random; the sizes are exact if all units are of one sample, else about right.
 
-        Returns the subset of each unit, or a table (see `type_table`) where rows stand for several samples.
+        Returns the subset of each unit, or a table (see `type_table`) where most samples are placed before the search.
         """
-        if self.crowd is not None:
+        if self.crowd is not None and self.crowd.shares is not None:
             from evosplit._kernels.tables import deal_at_random
 
             table = self.locked_table.copy()
@@ -263,37 +264,74 @@ class SplitProblem:
         """What a random split scores on each objective, the unit of search and pick; see `report.baselines`."""
         return self.by_objective(self.block_reference)
 
-    def of_samples(self, assignment: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Turn the subset of each unit into that of each sample, or into how many of each row go to each subset."""
+    def placements(self, assignments: Sequence[Ints], stream: Stream) -> Ints:
+        """Turn splits into the subset of each sample, or into how many of each row go to each subset.
+
+        Where a split is a table (types x k), equal units are dealt out at random, in all splits alike.
+        """
+        if self.counts.has_copies and self.crowd is not None:
+            of_rows = self.crowd.of_rows
+            return np.stack([of_rows(self.type_table(assignment)) for assignment in assignments])
+        type_of_unit, locked = self.type_of_unit, self.locked
         if self.crowd is not None:
-            return self.crowd.of_rows(self.type_table(assignment))
-        return assignment if self.unit_of_sample is None else assignment[self.unit_of_sample]
+            type_of_unit, locked = self.crowd.type_of_row, self.crowd.locked_rows
+            assignments = [self.type_table(assignment) for assignment in assignments]
+        small: Any = np.int8 if self.k <= 127 else np.int32
+        made, order = np.empty((len(assignments), len(locked)), dtype=small), None
+        for at, assignment in enumerate(assignments):
+            if assignment.ndim == 1:
+                made[at] = assignment
+                continue
+            if order is None:
+                free = stream.permutation(np.flatnonzero(locked == FREE))
+                order = free[np.argsort(type_of_unit[free], kind="stable")]
+                subsets = np.tile(np.arange(self.k, dtype=small), self.n_types)
+            made[at] = locked
+            made[at, order] = np.repeat(subsets, (assignment - self.locked_table).ravel())
+        return made if self.unit_of_sample is None else np.ascontiguousarray(made[:, self.unit_of_sample])
+
+
+@dataclass(frozen=True, eq=False)
+class Shares:
+    """The shares of the subsets in each type (types x k).
+
+    Attributes
+    ----------
+    dealt
+        How many units each subset gets as its share, rounded down, and those locked into it.
+    needs
+        What it then lacks of its share, less than one unit, or about as little.
+    """
+
+    dealt: Ints
+    needs: Floats
 
 
 @dataclass(frozen=True, eq=False)
 class Crowd:
-    """Rows that stand for several samples.
+    """The rows behind a split that is a table.
 
     Attributes
     ----------
     type_of_row, copies
         The type of each row, and how many samples it stands for.
-    locked_copies
-        How many of them are locked into each subset (rows x k); None if none is.
-    locked, dealt, placed
-        Tables (types x k): how many units of each type are locked into each subset; how many it gets as its share,
-        rounded down, and locked ones; how many of these are in it before the search.
-    needs
-        What each subset lacks of its share of each type (types x k), less than one unit, or about as little.
+    locked_rows, locked_copies
+        The subset into which each row is locked, where each is one sample; else how many of its samples are locked into
+        each subset (rows x k), None if none is.
+    locked, placed
+        Tables (types x k): how many units of each type are locked into each subset, and how many are in it before the
+        search.
+    shares
+        What the subsets' shares are where samples are placed; else None.
     """
 
     type_of_row: Ints
     copies: Ints
+    locked_rows: Ints
     locked_copies: Ints | None
     locked: Ints
-    dealt: Ints
     placed: Ints
-    needs: Floats
+    shares: Shares | None = None
 
     def of_rows(self, type_table: Ints) -> Ints:
         """Let the rows of each type share what it has in each subset (rows x k)."""
@@ -313,13 +351,16 @@ def build_problem(
     cover: bool | str = True,
     constraints: Constraints | None = None,
     pair_entries: int | None = None,
+    as_table: bool = False,
 ) -> SplitProblem:
     """Merge equal units into types and lay out the feature columns of the objectives.
 
-    Where the distinct samples have more than `pair_entries` label pairs, only a sample of the pairs is laid out.
+    Where the distinct samples have more than `pair_entries` label pairs, only a sample of the pairs is laid out. With
+    `as_table`, and always where rows stand for several samples, a split is a table, and of very many samples most are
+    placed; but groups stay units of their own.
     """
     strata = constraints.strata if constraints is not None else ()
-    wanted = checked_objectives(objectives, counts, bool(strata))
+    wanted = checked_objectives(objectives, bool(strata))
     sets, rank = _canonical_sets(counts)
     type_of_sample, rows, multiplicity, strata_rows = _merge_with_strata(
         sets, [stratum.counts.matrix for stratum in strata], counts.copies
@@ -337,14 +378,16 @@ def build_problem(
     unit_of_sample, crowd = None, None
     locked = np.full(counts.n_rows, FREE, dtype=np.int64) if constraints is None else constraints.locked
     type_of_unit, copies, type_sizes = type_of_sample, multiplicity, np.ones(len(multiplicity), dtype=np.int64)
-    if counts.has_copies:
-        locked_copies = None if constraints is None or not constraints.n_locked else constraints.locked_copies
-        crowd = _crowd(counts, subsets, type_of_sample, features, multiplicity, locked_copies)
+    groups = None if constraints is None else constraints.groups
+    if groups is not None and len(groups) == counts.n_rows:
+        groups = None  # every sample is one of its own
+    if groups is None and (as_table or counts.has_copies):
+        crowd = _crowd(counts, subsets, type_of_sample, features, multiplicity, constraints)
         free = multiplicity - crowd.placed.sum(axis=1)
         type_of_unit = np.repeat(np.arange(len(multiplicity), dtype=np.int32), free)
         locked = np.full(len(type_of_unit), FREE, dtype=np.int64)
-    elif constraints is not None and constraints.groups is not None and len(constraints.groups) < counts.n_rows:
-        unit_of_sample, n_units = constraints.groups.code_of_sample, len(constraints.groups)
+    elif groups is not None:
+        unit_of_sample, n_units = groups.code_of_sample, len(groups)
         sizes = sp.csr_array(np.ones((len(multiplicity), 1), dtype=np.int32))
         features, weights = sp.csr_array(sp.hstack([features, sizes], format="csr")), np.append(weights, 1.0)
         features, type_of_unit, copies = _merge_into_units(features, type_of_sample, unit_of_sample, n_units)
@@ -380,17 +423,41 @@ def _crowd(
     type_of_row: Ints,
     features: sp.csr_array,
     copies: Ints,
-    locked_copies: Ints | None,
+    constraints: Constraints | None,
 ) -> Crowd:
-    """Place most samples of each type, so that every subset gets its share of each label."""
-    from evosplit._kernels.tables import deal_in_bulk, rarest_labels
+    """Say what is locked; of very many samples place most of each type, so that every subset gets its share."""
+    from evosplit import _kernels
 
     n_types, k, sizes = len(copies), len(subsets), np.array(subsets.sizes, dtype=np.int64)
-    locked = np.zeros((n_types, k), dtype=np.int64)
-    if locked_copies is not None:
+    locked, locked_copies = np.zeros((n_types, k), dtype=np.int64), None
+    locked_rows = np.full(0 if counts.has_copies else counts.n_rows, FREE, dtype=np.int64)
+    if constraints is None or not constraints.n_locked:
+        pass
+    elif constraints.locked_copies is not None:
+        locked_copies = constraints.locked_copies
         locked = rows_in_subsets(type_of_row, locked_copies, n_types, k)
+    else:
+        locked_rows = constraints.locked
+        held = locked_rows != FREE
+        locked = _kernels.count_rows(type_of_row[held], locked_rows[held], n_types, k)
+    rows = (type_of_row, counts.copies, locked_rows, locked_copies, locked)
+    if int(copies.sum()) - int(locked.sum()) <= MOST_UNITS:
+        return Crowd(*rows, placed=locked)
+    shares = _shares(counts.n_labels, sizes, features, copies, locked)
+    dealt = shares.dealt - locked
+    low, high = LEAST_UNPLACED, max(LEAST_UNPLACED, int(dealt.max(initial=0)))
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if np.minimum(dealt, middle).sum() <= MOST_UNITS else (low, middle - 1)
+    return Crowd(*rows, placed=locked + np.maximum(dealt - low, 0), shares=shares)
+
+
+def _shares(n_labels: int, sizes: Ints, features: sp.csr_array, copies: Ints, locked: Ints) -> Shares:
+    """Deal the samples of each type so that every subset gets its share of each label."""
+    from evosplit._kernels.tables import deal_in_bulk, rarest_labels
+
     # Samples without a label carry the last column, and are spread like any label.
-    labels = sp.csr_array(sp.hstack([features[:, : counts.n_labels], features[:, [-1]]], format="csr"))
+    labels = sp.csr_array(sp.hstack([features[:, :n_labels], features[:, [-1]]], format="csr"))
     totals = np.asarray(labels.T @ copies)
     rarest = rarest_labels(labels.indptr, labels.indices, totals)
     dealt, needs = np.zeros_like(locked), np.zeros(locked.shape)
@@ -407,12 +474,7 @@ def _crowd(
         copies - locked.sum(axis=1),
         sizes - locked.sum(axis=0),
     )
-    low, high = UNPLACED, max(UNPLACED, int(dealt.max(initial=0)))
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if np.minimum(dealt, middle).sum() <= MOST_UNPLACED else (low, middle - 1)
-    placed = locked + np.maximum(dealt - low, 0)
-    return Crowd(type_of_row, counts.copies, locked_copies, locked, locked + dealt, placed, needs)
+    return Shares(locked + dealt, needs)
 
 
 def _merge_with_strata(

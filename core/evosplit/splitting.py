@@ -64,8 +64,8 @@ def split(
     objectives
         What to spread: any of "samples" (samples with a label, LD), "instances" (occurrences of a label, LD'), "pairs"
         (samples with two labels together: LPD; beside "instances" without "samples" its form over occurrences, which
-        the paper's tables report), "triplets" and "strata". By default samples and pairs, instances if labels repeat,
-        and strata if there are any; the paper's methods take instances and pairs.
+        the paper's tables report), "triplets" and "strata". By default samples, instances
+        and pairs, and strata if there are any; the paper's methods take instances and pairs.
     cover
         Give every subset at least one sample of every label that has enough samples. Where that would make labels
         more than twice as uneven as they need to be (many rare labels and a small subset), the most frequent ones are
@@ -250,12 +250,13 @@ def _solve(
             cover=cover,
             constraints=constraints,
             pair_entries=None if limit is None else limit(counts.n_rows),
+            as_table="copies" in getattr(solver, "respects", ()),
         )
         solution = solver.solve(problem, run)
     notes = (*notes, *_limits(problem))
     if run.stopped is not None:
         notes = (*notes, run.stopped)
-    front = _front(problem, solution.assignments)
+    front = _front(problem, solution.assignments, run.stream)
     chosen = pick_from(front, pick)
     settings = {
         "method": method if isinstance(method, str) else repr(method),
@@ -423,12 +424,10 @@ def _check_options(
         raise EvoSplitError(f"seed={seed} is negative; give 0 or more")
 
 
-def _front(problem: SplitProblem, assignments: Sequence[npt.NDArray[Any]]) -> ParetoFront:
+def _front(problem: SplitProblem, assignments: Sequence[npt.NDArray[Any]], stream: Stream) -> ParetoFront:
     """Keep the candidates that no other one dominates, ordered by the first objective."""
-    small = np.int8 if problem.k <= 127 else np.int32
     scores = np.array([problem.evaluate(problem.column_table(problem.type_table(a))) for a in assignments])
     keep = non_dominated(scores)
-    as_kept = [assignments[i] if problem.crowd is not None else assignments[i].astype(small) for i in keep]
-    kept = np.stack([problem.of_samples(assignment) for assignment in as_kept])
+    kept = problem.placements([assignments[i] for i in keep], stream)
     kept.setflags(write=False)
     return ParetoFront(scores[keep], problem.objectives, kept, problem.random_reference)

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from strategies import problems
 
-from evosplit import EvoSplitWarning, LabelCounts, features, kfold, measure, split
+from evosplit import EvoSplitWarning, LabelCounts, kfold, measure, problem, split
 from evosplit._kernels import exchange
 from evosplit.constraints import resolve_constraints
 from evosplit.methods import exhaustive
@@ -34,12 +34,14 @@ SLACK = 1.1  # a search ends with the trial, and mending with the label, that re
 QUALITY_JUMP = 1.25  # between two sides of a threshold; at most 1.08 over 25 seeds
 
 
-def problem_of(counts, sizes, *, objectives=None, cover=True, **conditions):
+def problem_of(counts, sizes, *, objectives=None, cover=True, as_table=False, **conditions):
     """Build the problem of splitting these counts into subsets of these sizes."""
     counts = LabelCounts(counts)
     subsets = resolve_subsets(list(sizes), counts.n_samples)
     constraints = resolve_constraints(counts, subsets, **conditions)
-    return build_problem(counts, subsets, objectives=objectives, cover=cover, constraints=constraints)
+    return build_problem(
+        counts, subsets, objectives=objectives, cover=cover, constraints=constraints, as_table=as_table
+    )
 
 
 def long_tailed(m=150, q=8, seed=0):
@@ -218,7 +220,7 @@ def test_samples_weigh_more_where_the_starts_leave_little():
         land = Landscape(problem, [made], stream)
         at = [block.name for block in problem.blocks]
         left = land.score(land.starts[0]).blocks
-        samples, instances = left[at.index("samples")], left[at.index("instances")]
+        samples, instances = (left[at.index(name)] + landscape.NEGLIGIBLE for name in ("samples", "instances"))
         weights = land.of_blocks((0.25, 0.25, 0.5))
         assert weights[at.index("samples")] + weights[at.index("instances")] == pytest.approx(0.5)
         assert weights[at.index("samples")] / weights[at.index("instances")] == pytest.approx(instances / samples)
@@ -251,16 +253,14 @@ def test_front_has_trade_offs():
     assert made.pick("lpd").measures.lpd == pytest.approx(scores[:, 2].min())
 
 
-def test_equal_units_may_be_fixed(monkeypatch):
-    """Beyond so many units most of those that are equal stay where they start; sizes are exact."""
+def test_equal_samples_may_be_placed(monkeypatch):
+    """Of more samples than are searched most of each kind are placed before, in their shares; sizes are exact."""
     rng = np.random.default_rng(5)
     kinds = long_tailed(m=12, q=5, seed=5)
     counts, sizes = kinds[rng.choice(12, p=np.arange(1, 13) / 78, size=600)], (400, 133, 67)
-    monkeypatch.setattr(landscape, "MOVABLE_LIMIT", 100)
-    of = problem_of(counts, sizes)
-    land = Landscape(of, [np.repeat(np.arange(3), sizes)], Stream(0))
-    assert land.n_movable <= 12 * 3 * landscape.MOVABLE_COPIES
-    assert land.type_table(land.starts[0]).sum(axis=0).tolist() == list(sizes)
+    monkeypatch.setattr(problem, "MOST_UNITS", 100)
+    of = problem_of(counts, sizes, as_table=True)
+    assert of.n_units <= 100 + 12 * 3
     check_exact_sizes(split(counts, sizes, effort="fast"), sizes)
 
 
@@ -430,9 +430,7 @@ def doubled(counts):
 THRESHOLDS = {
     "totals are counted in narrow blocks": (landscape, "COUNTED_COLUMNS", 0, 256),
     "totals are counted in small sets": (landscape, "COUNTED_CELLS", 0, 10**9),
-    "equal units are fixed": (landscape, "MOVABLE_LIMIT", 0, 10**9),
-    "occurrences of few labels": (features, "NARROW", 0, 10**9),
-    "a systematic sample": (start, "SIMILAR_SIZES", 0.0, 1.0),
+    "equal samples are placed": (problem, "MOST_UNITS", 0, 10**9),
     "pairs are sampled": (budget, "PAIR_ENTRIES", None, 10**9),
 }
 

@@ -51,10 +51,10 @@ class Board:
             self.land.counted = []
         weights = 1.0 + np.arange(len(self.problem.objectives))
         self.weights = tuple((weights / weights.sum()).tolist())
-        self.units, self.cells = self.land.units, self.land.cells(self.weights, rare)
+        self.state = self.land.state(self.land.starts[0])
+        self.units, self.cells = self.land.units, self.land.cells(self.weights, self.land.attained(self.state), rare)
         if self.problem.uneven:
             self.land.price_sizes(self.cells, 0.3)
-        self.state = self.land.state(self.land.starts[0])
         self.rng = stream.state()
         # The last type is the empty unit.
         self.features = np.vstack((self.land.features.toarray(), np.zeros(self.land.features.shape[1], dtype=int)))
@@ -71,9 +71,10 @@ class Board:
     def recount(self):
         """Count features, and samples beyond the sizes, in each subset, unit by unit."""
         counts, excess = np.zeros_like(self.state.counts), -self.problem.sizes
-        for kind, j in zip(*np.nonzero(self.land.fixed), strict=True):
-            counts[:, j] += self.land.fixed[kind, j] * self.features[kind]
-            excess[j] += self.land.fixed[kind, j] * self.problem.type_sizes[kind]
+        placed = self.problem.placed_table
+        for kind, j in zip(*np.nonzero(placed), strict=True):
+            counts[:, j] += placed[kind, j] * self.features[kind]
+            excess[j] += placed[kind, j] * self.problem.type_sizes[kind]
         for unit, j in enumerate(self.subset_of()):
             counts[:, j] += self.features[self.units.type_of[unit]]
             excess[j] += self.units.sizes[self.units.type_of[unit]]
@@ -186,17 +187,14 @@ def test_kernel_cost_is_that_of_the_split(counted, problem, seed):
     costs = naive.cell_costs(
         board.cells.columns.tolist(), board.state.counts.tolist(), board.land._bases.tolist(), board.cells.spans
     )
-    assignment = board.land.assignments([Candidate(board.state.unit_at)])[0].tolist()
+    table = board.land.type_table(Candidate(board.state.unit_at))
+    assignment = board.problem.placements([table], Stream(0))[0].tolist()
     measured = naive.measures(counts, assignment, len(sizes), sizes)
     names = {"samples": "ld", "instances": "ld_occurrences", "pairs": "lpd"}
     for at, (block, weight) in enumerate(zip(board.problem.blocks, board.land.of_blocks(board.weights), strict=True)):
         if block.by_total and not counted:
             continue
-        if block.name == "instances" and "instances" not in board.problem.objectives:
-            table = naive.subset_tables(counts > 0, assignment, len(sizes))[2]
-            expected = naive.distribution(table, np.sum(table, axis=0).tolist())
-        else:
-            expected = measured[names[block.name]]
+        expected = measured[names[block.name]]
         found = np.sum(costs[block.start : block.stop])
         assert found == pytest.approx(weight * expected / board.land.reference[at], abs=1e-9)
 
@@ -439,7 +437,7 @@ def test_kernel_score_is_that_of_the_split(data):
     board = data.draw(boards())
     board.search(1000, temperature=1.0)
     candidate, problem, k, conditions = Candidate(board.state.unit_at), board.problem, board.problem.k, board.conditions
-    assignment = problem.of_samples(board.land.assignments([candidate])[0]).tolist()
+    assignment = problem.placements([board.land.type_table(candidate)], Stream(0))[0].tolist()
     held, samples, instances, pairs = naive.subset_tables(board.dense, assignment, k)
     weights = [conditions.get("label_weights", {}).get(str(label), 1.0) for label in range(len(samples))]
     pair_weights = [max(weights[i], weights[j]) for i, j in naive.label_pairs(board.dense)]

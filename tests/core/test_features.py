@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import count_matrices
 
-from evosplit import EvoSplitError, LabelCounts
+from evosplit import EvoSplitError
 from evosplit import features as module
 from evosplit.features import OBJECTIVES, checked_objectives, lay_out, triplet_features
 
@@ -82,12 +82,11 @@ def test_a_part_of_the_pairs(monkeypatch):
         laid(counts, ("pairs",))
 
 
-def test_objectives_follow_the_data():
-    """By default samples and pairs are spread, instances where labels repeat, strata where there are any."""
-    once, repeated = LabelCounts([[1], [0]]), LabelCounts([[2], [0]])
-    assert checked_objectives(None, once, False) == ("samples", "pairs")
-    assert checked_objectives(None, repeated, True) == ("samples", "instances", "pairs", "strata")
-    assert checked_objectives("pairs", once, True) == ("pairs", "strata")
+def test_objectives():
+    """By default samples, instances and pairs are spread, and strata where there are any."""
+    assert checked_objectives(None, has_strata=False) == ("samples", "instances", "pairs")
+    assert checked_objectives(None, has_strata=True) == ("samples", "instances", "pairs", "strata")
+    assert checked_objectives("pairs", has_strata=True) == ("pairs", "strata")
 
 
 @settings(max_examples=40)

@@ -46,11 +46,10 @@ def test_settings_tell_how_it_was_made():
     assert split(COUNTS, (0.5, 0.5), method="is", seed=np.random.default_rng(1)).settings["seed"] is None
 
 
-def test_objectives_follow_the_data():
-    """Images and pairs are spread, and instances where labels repeat; `objectives` overrides that."""
+def test_objectives():
+    """Samples, instances and pairs are spread; `objectives` overrides that."""
     names = ("samples", "instances", "pairs")
     assert split(COUNTS, (0.5, 0.5), method="is").front.objective_names == names
-    assert split(COUNTS > 0, (0.5, 0.5), method="is").front.objective_names == ("samples", "pairs")
     made = split(COUNTS > 0, (0.5, 0.5), method="is", objectives=("instances", "samples"))
     assert made.front.objective_names == ("instances", "samples")
     assert split(COUNTS, (0.5, 0.5), method="is", objectives="pairs").front.objective_names == ("pairs",)

@@ -84,8 +84,8 @@ class IterativeStratification:
         columns = _columns(sp.csr_array(presence[first]), problem, self.order)
         type_of_unit = merged[problem.type_of_unit]
         copies = np.bincount(merged, weights=problem.copies, minlength=len(first)).astype(np.int64)
-        held = np.zeros((len(copies), problem.k), dtype=np.int64)  # units locked into each subset
-        np.add.at(held, merged, problem.locked_table)
+        held = np.zeros((len(copies), problem.k), dtype=np.int64)  # units that are in each subset already
+        np.add.at(held, merged, problem.placed_table)
 
         by_column = sp.csc_array(columns)
         totals = (by_column.T @ copies).astype(np.int64)
@@ -97,7 +97,7 @@ class IterativeStratification:
         waiting, desires = np.empty(queue.left.max(initial=0), dtype=np.int64), np.empty((2, problem.k))
         placed, limit = 0, max(1, problem.n_units // REPORTS)
         message = "stratifying by label pairs" if self.order == 2 else "stratifying by labels"
-        while run.report(placed / problem.n_units, message):
+        while run.report(placed / max(problem.n_units, 1), message):
             more = kernels.place_rarest(
                 to_deal, queue, dealt, shares, not self.as_published, limit, waiting, desires, state
             )
@@ -153,7 +153,8 @@ def _repair(problem: SplitProblem, run: Run, assignment: npt.NDArray[np.int32], 
     """Make the sizes exact in place, at the least cost to the objectives of the problem, or at any if time is up."""
     from evosplit._kernels import stratification as kernels
 
-    excess = np.bincount(assignment, minlength=problem.k) - problem.sizes
+    table, n_samples = problem.type_table(assignment), int(problem.sizes.sum())
+    excess = table.sum(axis=0) - problem.sizes
     if not excess.any():
         return
     features, totals = problem.features, problem.column_totals
@@ -162,17 +163,17 @@ def _repair(problem: SplitProblem, run: Run, assignment: npt.NDArray[np.int32], 
     for block, reference in zip(problem.blocks, problem.block_reference, strict=True):
         if reference > 0:
             inside = slice(block.start, block.stop)
-            whole = float(totals[inside].sum() if block.by_total else problem.n_units)
+            whole = float(totals[inside].sum() if block.by_total else n_samples)
             rest = np.maximum(whole - totals[inside], 1.0)
             slope = np.where(totals[inside] < whole, whole / (rest * rest), 0.0)
             prices[inside] += slope / (reference * block.width * problem.k)
-    counts = problem.column_table(problem.type_table(assignment))
+    counts = problem.column_table(table)
     work = kernels.Repair(
         features.indptr, features.indices, features.data, problem.type_of_unit, totals, prices,
         problem.counts.n_labels, problem.locked == FREE, assignment, counts, excess,
     )  # fmt: skip
     members = np.empty(problem.n_units, dtype=np.int64)
-    shares, n_candidates = problem.sizes / problem.n_units, _n_candidates(problem, excess)
+    shares, n_candidates = problem.sizes / n_samples, _n_candidates(problem, excess)
     limit = problem.n_units + 1 if run.time_limit is None else MOVES_AT_ONCE
     moves = limit
     while moves == limit:
@@ -181,7 +182,7 @@ def _repair(problem: SplitProblem, run: Run, assignment: npt.NDArray[np.int32], 
 
 def _n_candidates(problem: SplitProblem, excess: Ints) -> int:
     """Return how many units are compared before a move: fewer where many have to move, so that the work is bounded."""
-    per_unit = int(problem.copies @ np.diff(problem.features.indptr)) // problem.n_units
+    per_unit = int(problem.copies @ np.diff(problem.features.indptr)) // int(problem.copies.sum())
     moves, targets = int(excess[excess > 0].sum()), int((excess < 0).sum())
     each = REPAIR_COLUMNS // (moves * (1 + targets) * max(per_unit, 1))
     return min(max(each, LEAST_CANDIDATES), REPAIR_CANDIDATES)

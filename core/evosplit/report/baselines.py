@@ -167,8 +167,8 @@ def _by_method(
     objectives = {"random": ("samples",), "is": ("samples", "instances")}.get(method)
     problem = build_problem(counts, subsets, objectives=objectives, constraints=constraints)
     for seed in range(n):
-        solution = resolve_method(method).solve(problem, Run(Stream.from_seed(seed)))
-        yield problem.of_samples(solution.assignments[0])
+        run = Run(Stream.from_seed(seed))
+        yield problem.placements(resolve_method(method).solve(problem, run).assignments, run.stream)[0]
 
 
 def _affordable(constraints: Constraints | None, counts: LabelCounts, lengths: npt.NDArray[np.int64]) -> list[str]:

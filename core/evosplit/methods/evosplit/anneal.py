@@ -23,11 +23,8 @@ FROZEN = 5  # steps at the end in which only gains are accepted
 LOSSES = 200  # proposals whose median loss is the unit of the temperature
 REACH = 10  # how far apart in an order of similarity the partners of an exchange lie
 MENDING = 0.5  # part of the work that goes into mending labels
-EMPHASIS = 5.0  # how much more labels weigh while they are mended
-EMPHASIS_IN_HASTE = 60.0  # the same where the search had few trials for each unit, and so left more to mend
-GROWTH = 9.0  # by how much the prices of a missing label and of a wrong size grow while the temperature falls
+EMPHASIS = 60.0  # on labels while they are mended, where there were few trials for each unit and much is left to mend
 NEVER = 1e6  # price of a missing label where groups are whole: few exchanges would bring it back at the right sizes
-IDLE = 3  # rounds of mending without an exchange, each with another order, after which there is nothing left to mend
 
 
 @dataclass(frozen=True)
@@ -46,8 +43,6 @@ class Search:
         The first temperature, in units of the median loss of a proposal.
     patience
         See `Budget`.
-    last
-        Whether this is the vector that serves the pairs most: it keeps them while labels are mended.
     """
 
     landscape: Landscape
@@ -57,7 +52,6 @@ class Search:
     work: int
     hot: float
     patience: float
-    last: bool = False
 
     def run(self, go_on: Callable[[int], bool]) -> Candidate:
         """Return the improved split; `go_on` hears of the work done and says whether to go on."""
@@ -80,20 +74,20 @@ class Search:
                 land.units, cells, state, any_order(), REACH, work, temperature, quantiles, strict, missing, losses, rng
             )
 
-        true, losses = land.cells(self.weights), np.empty(LOSSES)
+        attained, losses = land.attained(state), np.empty(LOSSES)
+        true = land.cells(self.weights, attained)
         enough = int(20 * LOSSES * (exchange.TRIAL + 2.0 * land.columns_per_unit))
-        found = search(land.cells(self.weights, 1.0), enough, 0.0, False, 0.0, losses)[1]
+        found = search(land.cells(self.weights, attained, 1.0), enough, 0.0, False, 0.0, losses)[1]
         unit = float(np.sort(losses[:found])[found // 2]) if found else 0.0
         temperature, going = self.hot * unit, True
         if land.problem.uneven and land.problem.cover:
             cover()
         for step in range(STEPS):
             # Rare columns first: they have few places to be right, and the frequent ones settle around them.
-            cells = land.cells(self.weights, 1.0 - step / STEPS)
-            price = unit * (1.0 + GROWTH * step / STEPS)
-            missing = price
+            cells = land.cells(self.weights, land.attained(state), 1.0 - step / STEPS)
+            missing = unit
             if land.problem.uneven:
-                land.price_sizes(cells, price)
+                land.price_sizes(cells, unit)
                 missing = NEVER * unit
             search(cells, per_step, temperature, False, missing, none)
             temperature *= COOLING
@@ -105,20 +99,19 @@ class Search:
         if land.problem.cover:
             cover()
         for _ in range(FROZEN if going else 0):
+            true = land.cells(self.weights, land.attained(state))
             search(true, per_step, 0.0, True, 0.0, none)
             going = going and go_on(per_step)
         if land.problem.cover:
             cover()
-        emphasis = 1.0 if self.last else EMPHASIS
-        emphasis += EMPHASIS_IN_HASTE * (1.0 - self.patience)
-        cells = land.cells(emphasise(self.weights, land.problem.objectives, emphasis))
-        done = idle = 0
-        while going and done < MENDING * self.work and idle < IDLE:
+        emphasis = 1.0 + EMPHASIS * (1.0 - self.patience)
+        done, made = 0, 1
+        while going and done < MENDING * self.work and made:
+            cells = land.cells(emphasise(self.weights, land.problem.objectives, emphasis), land.attained(state))
             spent, made = exchange.mend(
                 land.units, cells, state, any_order(), REACH, *land.carriers, False, int(MENDING * self.work / 4), rng
             )
             done += spent
-            idle = 0 if made else idle + 1
             going = go_on(spent)
         candidate = Candidate(state.unit_at)
         land.score(candidate, state)  # here, beside the other threads

@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from evosplit.constraints import FREE
 from evosplit.front import non_dominated
 from evosplit.group_packing import mend_sizes
 from evosplit.measures import ordered_sum
@@ -25,12 +24,10 @@ Ints = npt.NDArray[Any]
 
 COUNTED_COLUMNS = 256  # width up to which a block's totals are counted, and all its cells evaluated when they change
 COUNTED_CELLS = 1_250_000  # the same for its width times the number of units: large sets have better use for the time
-MOVABLE_LIMIT = 400_000  # beyond so many units, most of those that are equal are fixed where they start
-MOVABLE_COPIES = 2  # how many equal units of each subset stay movable then
 ORDERS = 8  # orders of similarity, each for another importance of the labels
 EMPTY_SLOTS = 8  # empty slots in each subset, at least, where units are uneven
 TOTALS = 0.1  # weight of the total of labels, in parts of a label's: more would keep exchanges from being made
-NEGLIGIBLE = 1e-3  # parts of a random split's deviation below which a start's is as good as none
+NEGLIGIBLE = 0.01  # parts of a random split's deviation below which less is hardly better
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,11 +67,7 @@ class Landscape:
 
     def __init__(self, problem: SplitProblem, starts: Sequence[Ints], stream: Stream) -> None:
         self.problem = problem
-        # Equal units in one subset are as good as each other: beyond a few, they need not be movable.
-        tables, placed = [problem.type_table(start) for start in starts], problem.placed_table
-        crowd = np.maximum(np.minimum.reduce(tables) - placed - MOVABLE_COPIES, 0)
-        self.fixed = placed + (crowd if problem.n_units > MOVABLE_LIMIT else 0)
-        movable = [table - self.fixed for table in tables]
+        movable = [problem.type_table(start) - problem.placed_table for start in starts]
         empty = np.maximum(EMPTY_SLOTS, movable[0].sum(axis=0) // 4) if problem.uneven else np.zeros_like(problem.sizes)
         movable = [np.vstack((table, empty)) for table in movable]
         self._per_type = movable[0].sum(axis=1)
@@ -95,7 +88,7 @@ class Landscape:
         ]
         # An objective that is 0 in random splits is none to speak of: it keeps its own unit.
         self.reference = [float(value) if value > 1e-12 else 1.0 for value in problem.block_reference]
-        self._order_state, self._deal_state = stream.state(), stream.state()
+        self._order_state = stream.state()
         self._scores: dict[Candidate, Score] = {}
 
     @property
@@ -140,29 +133,26 @@ class Landscape:
         )
 
     def of_blocks(self, weights: Sequence[float]) -> list[float]:
-        """Turn the weights of the objectives into those of the blocks; strata share theirs."""
+        """Turn the weights of the objectives into those of the blocks; strata share theirs.
+
+        Samples and instances of a label share theirs, too, by what the starts leave to gain in them: where
+        stratification has spread the samples nearly as well as can be, a small loss there is worth more than the same
+        gain in instances, which it does not look at.
+        """
         names = [block.name for block in self.problem.blocks]
         by_name = dict(zip(self.problem.objectives, weights, strict=True))
-        by_name.setdefault("instances", by_name.get("samples", 0.0))  # a companion that is no objective by itself
         if "samples" in names and "instances" in names:
             both = by_name["samples"] + by_name["instances"]
-            by_name["samples"] = both * self._share_of_samples
-            by_name["instances"] = both * (1.0 - self._share_of_samples)
+            samples, instances = (self._goals[names.index(name)] for name in ("samples", "instances"))
+            by_name["samples"] = both * (instances / (samples + instances))
+            by_name["instances"] = both * (samples / (samples + instances))
         return [by_name[name] / names.count(name) for name in names]
 
     @cached_property
-    def _share_of_samples(self) -> float:
-        """How much samples with a label weigh beside instances: the more, the less the starts leave to gain in them.
-
-        Where stratification has spread the samples nearly as well as can be, a small loss there is worth more than the
-        same gain in instances, which it does not look at.
-        """
-        samples, instances = (
-            max(min(self.score(start).blocks[at] for start in self.starts), NEGLIGIBLE)
-            for at, block in enumerate(self.problem.blocks)
-            if block.name in ("samples", "instances")
-        )
-        return instances / (samples + instances)
+    def _goals(self) -> list[float]:
+        """The least deviation of each block in any start, over a random split's."""
+        of_starts = zip(*(self.score(start).blocks for start in self.starts), strict=True)
+        return [min(of_start) + NEGLIGIBLE for of_start in of_starts]
 
     @cached_property
     def _bases(self) -> Floats:
@@ -235,27 +225,40 @@ class Landscape:
         spans = [(self.problem.blocks[at].start, self.problem.blocks[at].stop, at) for at in self.counted]
         return np.array(spans, dtype=np.int64).reshape(-1, 3)
 
-    def cells(self, weights: Sequence[float], rare: float = 0.0) -> Any:
-        """Return what each cell costs; the more `rare` is, up to 1, the more a column counts the rarer it is."""
+    def attained(self, state: Any) -> list[float]:
+        """Return the deviation of each block in a state, over a random split's."""
+        blocks = self.problem.evaluate_blocks(state.counts[:-1], self.problem.sizes + state.excess)
+        return [float(value) / unit for value, unit in zip(blocks, self.reference, strict=True)]
+
+    def cells(self, weights: Sequence[float], attained: Sequence[float], rare: float = 0.0) -> Any:
+        """Return what each cell costs; the more `rare` is, up to 1, the more a column counts the rarer it is.
+
+        The cost of a split (see `cost`) is a sum of squares. Near one that has attained these deviations, a block
+        weighs as much as it exceeds what the starts have.
+        """
         from evosplit._kernels import exchange
 
+        of_blocks = self.of_blocks(weights)
+        slopes = [w * ((d + NEGLIGIBLE) / goal) for w, d, goal in zip(of_blocks, attained, self._goals, strict=True)]
+        scale = ordered_sum(np.array(of_blocks)) / (ordered_sum(np.array(slopes)) or 1.0)
+        of_blocks = [slope * float(scale) for slope in slopes]
         true, rarer = self._columns
         columns = true.copy()
-        for block, weight in zip(self.problem.blocks, self.of_blocks(weights), strict=True):
+        for block, weight in zip(self.problem.blocks, of_blocks, strict=True):
             inside = columns[block.start : block.stop, exchange.WEIGHT]
             if rare > 0.0:
                 inside *= 1.0 - rare
                 inside += rare * rarer[block.start : block.stop]
             inside *= weight
-        price = self._price_of_label(weights)
+        price = self._price_of_label(of_blocks)
         columns[self.problem.empty_column, exchange.WEIGHT] = price  # samples without a label are spread like a label
         per_sample = float(self.column_totals[-1]) / float(self.problem.sizes.sum())
         columns[-1, exchange.WEIGHT] = 0.5 * TOTALS * price * per_sample  # a label more or less costs as much as of one
         return exchange.Cells(columns, self._spans)
 
-    def _price_of_label(self, weights: Sequence[float]) -> float:
+    def _price_of_label(self, of_blocks: Sequence[float]) -> float:
         """Return the weight of one label's column where samples with it are spread, else 0."""
-        for at, (block, weight) in enumerate(zip(self.problem.blocks, self.of_blocks(weights), strict=True)):
+        for at, (block, weight) in enumerate(zip(self.problem.blocks, of_blocks, strict=True)):
             if block.name == "samples":
                 return weight / (self.reference[at] * self.problem.k * max(block.width, 1))
         return 0.0
@@ -291,7 +294,7 @@ class Landscape:
 
     def type_table(self, candidate: Candidate) -> Ints:
         """Return units per type and subset."""
-        table = self.fixed.copy()
+        table = self.problem.placed_table.copy()
         kinds = self.type_of[candidate.unit_at]
         n_types = self.problem.n_types
         for j in range(self.problem.k):
@@ -321,9 +324,11 @@ class Landscape:
     def cost(self, candidate: Candidate, weights: Sequence[float]) -> tuple[int, int, float]:
         """Return what a candidate is worth for a weight vector: sizes first, then missing labels, then the cost."""
         score = self.score(candidate)
-        cost = self._price_of_label(weights) * score.totals
-        for weight, deviation in zip(self.of_blocks(weights), score.blocks, strict=True):
-            cost += weight * deviation
+        of_blocks = self.of_blocks(weights)
+        cost = self._price_of_label(of_blocks) * score.totals
+        for weight, deviation, goal in zip(of_blocks, score.blocks, self._goals, strict=True):
+            away = deviation + NEGLIGIBLE
+            cost += 0.5 * weight * away * (away / goal)
         return score.excess, score.lack, cost
 
     def best_of(self, candidates: Sequence[Candidate], weights: Sequence[float]) -> Candidate:
@@ -338,31 +343,13 @@ class Landscape:
         best = non_dominated(np.array([scores[i].objectives for i in right]))
         return [candidates[right[i]] for i in best]
 
-    def assignments(self, candidates: Sequence[Candidate]) -> list[npt.NDArray[np.integer[Any]]]:
-        """Turn candidates into one subset number per unit of the problem; equal units are dealt out at random."""
-        from evosplit._kernels import rng
-
-        problem = self.problem
-        shuffled = np.flatnonzero(problem.locked == FREE)
-        rng.shuffle(shuffled, self._deal_state.copy())
-        order = shuffled[np.argsort(problem.type_of_unit[shuffled], kind="stable")]
-        made: list[npt.NDArray[np.integer[Any]]] = []
-        small: Any = np.int8 if problem.k <= 127 else np.int32
-        subsets = np.tile(np.arange(problem.k, dtype=small), problem.n_types)
-        for candidate in candidates:
-            free = self.type_table(candidate) - problem.placed_table
-            assignment = problem.locked.astype(small)
-            assignment[order] = np.repeat(subsets, free.ravel())
-            made.append(assignment)
-        return made
-
     def mend_sizes(self, candidate: Candidate, stream: Stream) -> Candidate:
         """Exchange units until the sizes are right, or no exchange of two brings them nearer."""
         subset = np.repeat(np.arange(self.problem.k, dtype=np.int32), self.slots)
         here = np.empty(self.n_movable, dtype=np.int64)
         here[candidate.unit_at] = subset
         sizes = np.append(self.problem.type_sizes, 0)[self.type_of]
-        capacities = self.problem.sizes - self.problem.type_sizes @ self.fixed
+        capacities = self.problem.capacities
         mended = mend_sizes(sizes, here, sizes > 0, capacities, stream)
         # A unit that moved without another one in return has changed places with an empty one.
         gone = np.bincount(mended, minlength=self.problem.k) - self.slots

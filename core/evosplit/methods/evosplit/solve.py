@@ -21,9 +21,8 @@ __all__ = ["EvoSplit", "weight_vectors"]
 HOT = 0.25  # first temperature of an ancestor; ten times as much or as little changes the result by a few percent
 WARM = 0.04  # part of it at least that a start is warmed to where there is no time to melt it
 REHEAT = 0.6  # first temperature of a child, in parts of its ancestor's
-RATIOS = (0.0, 0.33, 2.0, 7.0, 27.0)  # weight of the pairs over that of the labels, in each weight vector
+RATIOS = (1e-5, 0.33, 2.0, 7.0, 27.0)  # weight of the pairs over that of the labels: from labels first to nearly none
 IN_HASTE = 3.0  # by how much more pairs weigh where there is little time: labels are mended afterwards, pairs are not
-LABELS_FIRST = 1e-5  # the ratio of the first vector: labels come first, whatever the pairs say
 
 
 @dataclass(frozen=True)
@@ -67,8 +66,7 @@ class EvoSplit:
         clock = _Clock(run, for_ancestors + sum(round.work * len(round.vectors) for round in rounds))
 
         def search(parent: Candidate, vector: int, work: int, hot: float) -> Search:
-            last = 0 < vector == len(vectors) - 1
-            return Search(landscape, vectors[vector], parent, run.stream.draw(), work, hot, budget.patience, last)
+            return Search(landscape, vectors[vector], parent, run.stream.draw(), work, hot, budget.patience)
 
         middle = len(vectors) // 2
         rivals = sorted(landscape.starts, key=lambda start: landscape.cost(start, vectors[middle]))[:2]
@@ -80,16 +78,13 @@ class EvoSplit:
         met = clock.work(tasks, "searching for a balanced split")
         hot = REHEAT * temperatures[met.index(landscape.best_of(met, vectors[middle]))]
         met += landscape.starts
-        # Starts that lead for some vector now: kept whatever follows, so that more effort never loses one.
-        kept = [landscape.best_of(met, vector) for vector in vectors]
         for number, round in enumerate(rounds):
             if clock.stopped:
                 break
             tasks = [search(landscape.best_of(met, vectors[at]), at, round.work, hot) for at in round.vectors]
             met += clock.work(tasks, f"evolving {len(tasks)} trade-offs, round {number + 1} of {len(rounds)}")
         run.report(1.0, "done")
-        bred = [candidate for candidate in met if candidate not in landscape.starts]
-        return Solution(landscape.assignments(landscape.front_of([*bred, *kept])))
+        return Solution([landscape.type_table(candidate) for candidate in landscape.front_of(met)])
 
 
 def weight_vectors(problem: SplitProblem, patience: float) -> list[tuple[float, ...]]:
@@ -98,7 +93,7 @@ def weight_vectors(problem: SplitProblem, patience: float) -> list[tuple[float, 
     apart = any(block.width for block in paired) and len(problem.objectives) > len({block.name for block in paired})
     vectors = []
     for ratio in RATIOS if apart else (1.0,):
-        ratio = max(LABELS_FIRST, ratio * (IN_HASTE - (IN_HASTE - 1.0) * patience)) if apart else 1.0
+        ratio *= IN_HASTE - (IN_HASTE - 1.0) * patience if apart else 1.0
         raw = [ratio if name in ("pairs", "triplets") else 1.0 for name in problem.objectives]
         total = 0.0
         for weight in raw:

@@ -11,7 +11,7 @@ from evosplit.constraints import FREE
 from evosplit.group_packing import fit_sizes
 from evosplit.methods.base import Run
 from evosplit.methods.iterative import IterativeStratification
-from evosplit.problem import Crowd, SplitProblem
+from evosplit.problem import Shares, SplitProblem
 from evosplit.rng import Stream
 
 __all__ = ["find_starts"]
@@ -19,7 +19,6 @@ __all__ = ["find_starts"]
 Ints = npt.NDArray[Any]
 
 GRACE = 0.2  # seconds that a stratification may take when time is up: enough for small sets
-SIMILAR_SIZES = 0.5  # smallest over largest subset above which a systematic sample has nothing to add
 
 
 def find_starts(problem: SplitProblem, run: Run) -> list[Ints]:
@@ -30,12 +29,12 @@ def find_starts(problem: SplitProblem, run: Run) -> list[Ints]:
     """
     if problem.uneven:
         return [_deal_uneven(problem, run.stream)]
-    if problem.crowd is not None:
-        return [_deal_crowd(problem, problem.crowd)]
+    if problem.crowd is not None and problem.crowd.shares is not None:
+        return [_deal_shares(problem, problem.crowd.shares)]
     starts = [_stratified(problem, run, 1)]
     if any(block.name == "pairs" and block.width for block in problem.blocks) and not run.out_of_time:
         starts.append(_stratified(problem, run, 2))
-    if problem.sizes.min() < SIMILAR_SIZES * problem.sizes.max() and not run.out_of_time:
+    if problem.sizes.max() > problem.sizes.min() + 1 and not run.out_of_time:
         starts.append(_systematic_sample(problem, run.stream))
     return starts
 
@@ -78,19 +77,17 @@ def _line_up(problem: SplitProblem, rare_first: bool = False) -> Ints:
     rank = np.empty(n_labels, dtype=np.int64)
     totals = problem.column_totals[:n_labels]
     rank[np.argsort(totals if rare_first else -totals, kind="stable")] = np.arange(n_labels)
-    keys = exchange.similarity_keys(problem.features, rank)
-    return np.argsort(keys, kind="stable")
+    return np.argsort(exchange.similarity_keys(problem.features, rank), kind="stable")
 
 
-def _deal_crowd(problem: SplitProblem, crowd: Crowd) -> Ints:
+def _deal_shares(problem: SplitProblem, shares: Shares) -> Ints:
     """Give every subset its share of each type; what rounding leaves goes along the line to where it lacks most."""
     from evosplit._kernels.tables import deal_by_needs
 
-    table = crowd.dealt.copy()
+    table = shares.dealt.copy()
     free, capacities = problem.copies - table.sum(axis=1), problem.sizes - table.sum(axis=0)
-    deal_by_needs(_line_up(problem, rare_first=True), crowd.needs, free, capacities, table)
-    subsets = np.tile(np.arange(problem.k, dtype=np.int32), problem.n_types)
-    return np.repeat(subsets, (table - crowd.placed).ravel())
+    deal_by_needs(_line_up(problem, rare_first=True), shares.needs, free, capacities, table)
+    return table
 
 
 def _deal_uneven(problem: SplitProblem, stream: Stream) -> Ints:
