@@ -18,6 +18,7 @@ __all__ = ["CoverCost", "cover_cost", "fewest_empty", "label_needs"]
 
 MOST_ENTRIES = 1_500  # labels of units times subsets that the integer programme sees, those of the rarest labels
 MOST_SECONDS = 1.0  # of its search
+MOST_BEYOND = 0.1  # labels that cover may add to a subset, in parts of its share of all labels
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -170,28 +171,30 @@ def _too_dear(totals: Ints, needs: Ints, sizes: Sequence[int]) -> Ints:
 
     A subset whose share of a label is less than half a sample is better off without it, as far as LD goes. What it
     costs to give it the label all the same may add up, over labels and subsets, to the lower bound of LD: so cover at
-    most doubles what labels deviate by.
+    most doubles what labels deviate by. Nor may it add up to more than a tenth of the labels that belong into a subset:
+    to hold more of them, the subset would get the samples that show the most.
     """
     from evosplit import _kernels
 
-    size, m = np.asarray(sizes, dtype=np.int64), int(sum(sizes))
-    odds = totals / np.maximum(m - totals, 1)
-    costs = np.zeros(len(totals))
-    for j in range(len(size)):
-        below = np.floor(totals.astype(np.float64) * size[j] / m).astype(np.int64)  # no product of integers overflows
+    size, m, k = np.asarray(sizes, dtype=np.int64), int(sum(sizes)), len(sizes)
+    share = totals[:, None].astype(np.float64) * size / m  # no product of integers overflows
+    odds = (totals / np.maximum(m - totals, 1))[:, None]
+    below = np.floor(share)
 
-        def away(x: Ints, s: int = int(size[j])) -> Floats:
-            return np.asarray(np.abs(x / np.maximum(s - x, 1) - odds))
+    def away(samples: Floats) -> Floats:
+        return np.asarray(np.abs(samples / np.maximum(size - samples, 1) - odds))
 
-        free = np.minimum(away(below), away(below + 1))
-        costs += np.minimum(away(np.maximum(below, needs)), away(np.maximum(below + 1, needs))) - free
-    costs[(totals < len(size)) | (totals == m)] = 0.0  # too few for all subsets: wherever they are, some lack them
-    if not costs.any():
-        return np.zeros(0, dtype=np.int64)
+    least = needs[:, None].astype(np.float64)
+    covered = np.minimum(away(np.maximum(below, least)), away(np.maximum(below + 1, least)))
+    costs = np.add.accumulate(covered - np.minimum(away(below), away(below + 1)), axis=1)[:, -1]
+    costs[(totals < k) | (totals == m)] = 0.0  # too few for all subsets: wherever they are, some lack them
+    beyond = np.maximum(np.minimum(least, totals[:, None] / k) - share, 0.0)
     distinct, inverse = np.unique(totals, return_inverse=True)
     affordable = float(ordered_sum(_kernels.odds_bound(distinct, size)[inverse]))
     frequent = np.argsort(-totals, kind="stable")
-    return np.asarray(frequent[np.cumsum(costs[frequent]) > affordable + 1e-12])
+    too_uneven = (costs[frequent] > 0) & (np.cumsum(costs[frequent]) > affordable + 1e-12)
+    crowded = np.cumsum(beyond[frequent], axis=0) > MOST_BEYOND * np.cumsum(share[frequent], axis=0)[-1]
+    return np.asarray(frequent[too_uneven | (crowded & (beyond[frequent] > 0)).any(axis=1)])
 
 
 class _Units(NamedTuple):

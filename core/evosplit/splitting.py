@@ -68,8 +68,9 @@ def split(
         and pairs, and strata if there are any; the paper's methods take instances and pairs.
     cover
         Give every subset at least one sample of every label that has enough samples. Where that would make labels
-        more than twice as uneven as they need to be (many rare labels and a small subset), the most frequent ones are
-        covered and a note tells how many are not; "all" insists on all of them.
+        more than twice as uneven as they need to be, or add more than a tenth to the labels of a subset (many rare
+        labels and a small subset), the most frequent ones are covered and a note tells how many are not; "all" insists
+        on all of them.
     groups
         One value per sample; samples with equal values stay together (None: a sample on its own). The sizes then come
         as close to those asked for as the groups allow.
@@ -290,8 +291,8 @@ def _limits(problem: SplitProblem) -> tuple[str, ...]:
     if problem.uncovered:
         some = "1 rare label is" if problem.uncovered == 1 else f"{problem.uncovered:,} rare labels are"
         notes.append(
-            f"{some} not forced into every subset: with all of them, labels would be more than twice as uneven "
-            "(cover='all' insists)."
+            f"{some} not forced into every subset: with all of them, labels would be more than twice as uneven, or a "
+            "small subset would hold too many (cover='all' insists)."
         )
     if problem.pairs_kept < PARTS:
         width = next(block.width for block in problem.blocks if block.name == "pairs")

@@ -11,7 +11,7 @@ from strategies import conditions_for, count_matrices, problems
 
 from evosplit import LabelCounts, coverage, measure
 from evosplit.constraints import Constraints, resolve_constraints
-from evosplit.coverage import cover_cost, fewest_empty
+from evosplit.coverage import cover_cost, fewest_empty, label_needs
 from evosplit.measures import subset_tables
 from evosplit.problem import build_problem
 from evosplit.ratios import Subsets, resolve_subsets
@@ -118,3 +118,22 @@ def test_what_each_label_needs():
     without = build_problem(counts, subsets, constraints=constraints, cover=False)
     assert without.needs.tolist() == [0] * 5
     assert not without.cover
+
+
+def test_cover_does_not_crowd_a_small_subset():
+    """Rare labels are covered, most frequent first, as long as they add at most a tenth to a subset's share of labels.
+
+    20 labels that all samples of half the data have make a share of 10 x 20 / 2 = 100 labels in the smaller subset.
+    """
+    common = np.repeat([[1], [0]], 50, axis=0) * np.ones((1, 20), dtype=int)
+    rare = np.zeros((100, 40), dtype=int)
+    for label in range(40):
+        rare[(3 * label + np.arange(4 if label < 10 else 3)) % 100, label] = 1  # shares of 0.4 and 0.3
+    counts = LabelCounts(np.hstack((common, rare)))
+    order = np.arange(counts.n_labels)
+    every, none = label_needs(counts, (90, 10), order=order, cover="all")
+    assert (every.min(), none) == (1, 0)
+    needs, left = label_needs(counts, (90, 10), order=order)
+    # 10 x 0.6 and n x 0.7 are at most a tenth of 100 + 10 x 0.4 + 30 x 0.3 = 113
+    assert needs.tolist() == [1] * 20 + [1] * 10 + [1] * 7 + [0] * 23
+    assert left == 23
