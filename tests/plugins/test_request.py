@@ -30,10 +30,10 @@ def test_all_that_the_engine_takes_can_be_asked():
     assert engine - {"groups", "strata"} <= set(inspect.signature(Request).parameters)
 
 
-@pytest.mark.parametrize("host", ["coco", "hf", "fiftyone", "yolo"])
+@pytest.mark.parametrize("host", ["coco", "hf", "fiftyone", "table", "yolo"])
 def test_every_host_takes_all_that_can_be_asked(host):
     """The public functions spell out every option of a request, with its default."""
-    pytest.importorskip({"hf": "datasets", "coco": "msgspec", "yolo": "yaml"}.get(host, host))
+    pytest.importorskip({"hf": "datasets", "coco": "msgspec", "table": "duckdb", "yolo": "yaml"}.get(host, host))
     taken = inspect.signature(getattr(evosplit_plugins, f"evosplit_{host}")).parameters
     asked = {option.name: option.default for option in options_of(Request)}
     assert {name: taken[name].default for name in asked} == asked
