@@ -19,6 +19,7 @@ __all__ = ["CoverCost", "cover_cost", "fewest_empty", "label_needs"]
 MOST_ENTRIES = 1_500  # labels of units times subsets that the integer programme sees, those of the rarest labels
 MOST_SECONDS = 1.0  # of its search
 MOST_BEYOND = 0.1  # labels that cover may add to a subset, in parts of its share of all labels
+LEAST_BEYOND = 10  # labels that it may add in any case
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -171,8 +172,8 @@ def _too_dear(totals: Ints, needs: Ints, sizes: Sequence[int]) -> Ints:
 
     A subset whose share of a label is less than half a sample is better off without it, as far as LD goes. What it
     costs to give it the label all the same may add up, over labels and subsets, to the lower bound of LD: so cover at
-    most doubles what labels deviate by. Nor may it add up to more than a tenth of the labels that belong into a subset:
-    to hold more of them, the subset would get the samples that show the most.
+    most doubles what labels deviate by. Nor may it add more than a tenth (or ten, if that is more) to the labels that
+    belong into a subset: to hold more of them, the subset would get the samples that show the most.
     """
     from evosplit import _kernels
 
@@ -186,15 +187,16 @@ def _too_dear(totals: Ints, needs: Ints, sizes: Sequence[int]) -> Ints:
 
     least = needs[:, None].astype(np.float64)
     covered = np.minimum(away(np.maximum(below, least)), away(np.maximum(below + 1, least)))
-    costs = np.add.accumulate(covered - np.minimum(away(below), away(below + 1)), axis=1)[:, -1]
+    costs = ordered_sum(covered - np.minimum(away(below), away(below + 1)))
     costs[(totals < k) | (totals == m)] = 0.0  # too few for all subsets: wherever they are, some lack them
     beyond = np.maximum(np.minimum(least, totals[:, None] / k) - share, 0.0)
     distinct, inverse = np.unique(totals, return_inverse=True)
     affordable = float(ordered_sum(_kernels.odds_bound(distinct, size)[inverse]))
     frequent = np.argsort(-totals, kind="stable")
-    too_uneven = (costs[frequent] > 0) & (np.cumsum(costs[frequent]) > affordable + 1e-12)
-    crowded = np.cumsum(beyond[frequent], axis=0) > MOST_BEYOND * np.cumsum(share[frequent], axis=0)[-1]
-    return np.asarray(frequent[too_uneven | (crowded & (beyond[frequent] > 0)).any(axis=1)])
+    too_dear = np.cumsum(costs[frequent]) > affordable + 1e-12
+    most = np.maximum(MOST_BEYOND * ordered_sum(share.T), LEAST_BEYOND)
+    too_dear |= (np.cumsum(beyond[frequent], axis=0) > most + 1e-12).any(axis=1)
+    return np.asarray(frequent[too_dear & (totals[frequent] > 0)])
 
 
 class _Units(NamedTuple):

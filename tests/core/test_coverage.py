@@ -123,7 +123,7 @@ def test_what_each_label_needs():
 def test_cover_does_not_crowd_a_small_subset():
     """Rare labels are covered, most frequent first, as long as they add at most a tenth to a subset's share of labels.
 
-    20 labels that all samples of half the data have make a share of 10 x 20 / 2 = 100 labels in the smaller subset.
+    20 labels that half of the samples have make a share of 100 labels in the smaller subset.
     """
     common = np.repeat([[1], [0]], 50, axis=0) * np.ones((1, 20), dtype=int)
     rare = np.zeros((100, 40), dtype=int)
