@@ -64,13 +64,13 @@ def split(
     objectives
         What to spread: any of "samples" (samples with a label, LD), "instances" (occurrences of a label, LD'), "pairs"
         (samples with two labels together: LPD; beside "instances" without "samples" its form over occurrences, which
-        the paper's tables report), "triplets" and "strata". By default samples, instances
-        and pairs, and strata if there are any; the paper's methods take instances and pairs.
+        the paper's tables report), "triplets" and "strata". By default samples, instances and pairs, and
+        strata if there are any; the paper's methods take instances and pairs.
     cover
         Give every subset at least one sample of every label that has enough samples. Where that would make labels
-        more than twice as uneven as they need to be, or add more than a tenth to the labels of a subset (many rare
-        labels and a small subset), the most frequent ones are covered and a note tells how many are not; "all" insists
-        on all of them.
+        more than twice as uneven as they need to be, or add more than a tenth, and more than ten, to the labels of a
+        subset (many rare labels and a small subset), the most frequent ones are covered and a note tells how many are
+        not; "all" insists on all of them.
     groups
         One value per sample; samples with equal values stay together (None: a sample on its own). The sizes then come
         as close to those asked for as the groups allow.
