@@ -7,6 +7,7 @@ import dataclasses
 import json
 import re
 import secrets
+import time
 import zlib
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -38,6 +39,7 @@ METHOD = "evosplit"
 DESCRIPTION = "Subset assigned by EvoSplit"  # of the fields that it creates
 _PREFIX = "evosplit_"
 _KEY = re.compile(rf"{_PREFIX}[0-9]+_[0-9a-f]+")
+_TRIES, _PAUSE = 50, 0.1  # to read a record that has been begun, and seconds between two of them
 _CSR_PARTS = ("data", "indices", "indptr")  # in the order in which scipy takes them
 
 
@@ -137,7 +139,9 @@ def tags_on(dataset: Any, members: Mapping[str, Sequence[str]], wanted: Collecti
         config = dataset.get_run_info(key).config
         if config.field is not None or (not found and not any(name in wanted for name in config.sizes)):
             continue
-        run = load_run(dataset, key)
+        run = _read(dataset, key)
+        if run is None:  # what it wrote is not known, so that none of it is taken away
+            continue
         names = np.array(run.split.names, dtype=object)[run.split.assignment].tolist()
         for unit, name in zip(run.split.sample_ids.tolist(), names, strict=True):
             for sample in members.get(unit, ()):
@@ -195,8 +199,26 @@ def load_run(dataset: Any, key: str | None = None) -> SplitRun:
         key = keys[-1]
     if key not in keys:
         raise EvoSplitError(f"{key!r} is no recorded split of dataset {dataset.name!r}; recorded: {', '.join(keys)}")
+    run = _read(dataset, key)
+    if run is None:
+        raise EvoSplitError(
+            f"the split {key!r} of dataset {dataset.name!r} is not recorded to the end: another process is at it, or "
+            f"was ended; try again, or forget it with dataset.delete_run({key!r})"
+        )
+    return run
+
+
+def _read(dataset: Any, key: str) -> SplitRun | None:
+    """Read a record, which another process may be about to save; None if it does not."""
+    for _ in range(_TRIES):
+        results = dataset.load_run_results(key, cache=False, load_view=False)
+        if results is not None:
+            break
+        time.sleep(_PAUSE)
+        dataset.reload()
+    else:
+        return None
     config = dataset.get_run_info(key).config
-    results = dataset.load_run_results(key, cache=False, load_view=False)
     record = json.loads(_stretch(results.record))
     return SplitRun(
         key=key,

@@ -8,6 +8,8 @@ import sys
 import pytest
 from fiftyone_samples import pictures
 
+from evosplit import EvoSplitError
+
 SPLIT = """
 import sys, fiftyone as fo
 from evosplit_plugins import evosplit_fiftyone
@@ -57,3 +59,20 @@ def test_two_people_then_a_restart(dataset):
         dataset.reload()
         assert len(runs.run_keys(dataset)) == left
     assert set(dataset.count_sample_tags()) - {"mine"} <= {f"fold{i}" for i in range(4)}
+
+
+def test_a_record_that_was_never_ended(dataset, monkeypatch):
+    """Of a process that was killed while it recorded a split: later splits go on, and the record can be forgotten."""
+    from evosplit_plugins import evosplit_fiftyone
+    from evosplit_plugins.fiftyone_plugin import runs, undo_split
+
+    monkeypatch.setattr(runs, "_PAUSE", 0.0)
+    sizes = {"train": 20, "test": 20}
+    dataset.register_run("evosplit_1_abcdef", dataset.init_run(method=runs.METHOD, sizes=sizes, field=None))
+    with pytest.raises(EvoSplitError, match=r"'evosplit_1_abcdef' .* not recorded to the end.*dataset\.delete_run"):
+        runs.load_run(dataset)
+    evosplit_fiftyone(dataset, folds=2, effort="fast", label_field="gt")
+    assert len(runs.run_keys(dataset)) == 2
+    undo_split(dataset)
+    dataset.delete_run("evosplit_1_abcdef")
+    assert runs.run_keys(dataset) == []
