@@ -54,7 +54,7 @@ core: $(VENV)/.for-core ## the tests of the engine alone
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal tests/core core/evosplit $(PYTEST_FLAGS)
 
 test: $(VENV)/.for-test ## run the whole suite, with the real hosts and a real browser
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile $(PYTEST_FLAGS)
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder $(PYTEST_FLAGS)
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n $(JOBS) tests/core/test_kernels.py tests/core/test_exchange.py -k kernel \
 		--cov=evosplit._kernels --cov-report=term-missing
 

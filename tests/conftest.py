@@ -18,6 +18,17 @@ settings.register_profile("evosplit", deadline=None, derandomize=True)
 settings.register_profile("explore", deadline=None)
 settings.load_profile("evosplit")
 
+# Files with few tests that take long. They are begun first, so that all workers end at about the same time.
+LONG = {
+    "test_app.py",
+    "test_docs.py",
+    "test_examples.py",
+    "test_install.py",
+    "test_readme.py",
+    "test_same_split_everywhere.py",
+    "test_spark.py",
+    "test_staging.py",
+}
 REQUIRE_BROWSER = "EVOSPLIT_REQUIRE_BROWSER"
 _sessions: list[fiftyone_session.FiftyOneSession] = []
 
@@ -29,6 +40,11 @@ def pytest_configure(config):
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if find_spec("fiftyone") is not None:
         _sessions.append(fiftyone_session.prepare())
+
+
+def pytest_collection_modifyitems(items):
+    """Put what takes long first."""
+    items.sort(key=lambda item: item.path.name not in LONG)
 
 
 @pytest.fixture(autouse=True, scope="module")
