@@ -7,6 +7,7 @@ import os
 from dataclasses import dataclass
 
 import pytest
+from PIL import Image
 
 REQUIRE = "EVOSPLIT_REQUIRE_ULTRALYTICS"  # "1" where a test that is skipped is a failure
 
@@ -36,6 +37,7 @@ class Ultralytics:
     def __init__(self, folder, monkeypatch):
         monkeypatch.setenv("YOLO_CONFIG_DIR", str(folder))
         monkeypatch.setenv("YOLO_OFFLINE", "true")
+        monkeypatch.setattr("PIL.Image.open", Image.open)  # it puts one of its own in its place
         if os.environ.get(REQUIRE) != "1":
             pytest.importorskip("ultralytics.data.dataset", reason="Ultralytics and torch are not installed")
         from ultralytics.utils import LOGGER
