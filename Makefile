@@ -158,7 +158,7 @@ $(VENV)/.for-ultralytics: pyproject.toml $(VENV)/.for-fiftyone
 	@touch $@
 
 $(VENV)/.for-test: pyproject.toml $(VENV)/.for-fiftyone $(if $(TORCH),$(VENV)/.for-ultralytics)
-	$(PIP) install --group test
+	$(PIP) install --editable ".[spark]" --group test
 	@touch $@
 
 $(VENV)/.for-lint: pyproject.toml $(VENV)/.for-fiftyone
