@@ -122,14 +122,6 @@ class DuckEngine(Engine):
         """Turn a value into a text."""
         return f"CAST({expression} AS VARCHAR)"
 
-    def as_number(self, expression: str) -> str:
-        """Turn a value into a float."""
-        return f"TRY_CAST({expression} AS DOUBLE)"
-
-    def as_integer(self, expression: str) -> str:
-        """Turn a value into an integer."""
-        return f"TRY_CAST({expression} AS BIGINT)"
-
     def label_list(self, expression: str, field: str | None) -> str:
         """Turn a list into a sorted list of texts."""
         if field is not None:
@@ -157,10 +149,6 @@ class DuckEngine(Engine):
     def shifted(self, expression: str, bits: str) -> str:
         """Shift an integer to the right."""
         return f"({expression} >> {bits})"
-
-    def is_nan(self, expression: str) -> str:
-        """Tell whether a float is no number."""
-        return f"isnan({expression})"
 
     def hashed(self, seed: int, text: str) -> str:
         """Hash a text."""

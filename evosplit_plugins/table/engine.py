@@ -98,13 +98,13 @@ class Engine(ABC):
     def as_text(self, expression: str) -> str:
         """Turn a value into a text."""
 
-    @abstractmethod
     def as_number(self, expression: str) -> str:
         """Turn a value into a float, null where it is none."""
+        return f"TRY_CAST({expression} AS DOUBLE)"
 
-    @abstractmethod
     def as_integer(self, expression: str) -> str:
         """Turn a value into an integer of 64 bits, null where it is none."""
+        return f"TRY_CAST({expression} AS BIGINT)"
 
     @abstractmethod
     def label_list(self, expression: str, field: str | None) -> str:
@@ -130,9 +130,9 @@ class Engine(ABC):
     def shifted(self, expression: str, bits: str) -> str:
         """Shift an integer to the right."""
 
-    @abstractmethod
     def is_nan(self, expression: str) -> str:
         """Tell whether a float is no number."""
+        return f"isnan({expression})"
 
     @abstractmethod
     def hashed(self, seed: int, text: str) -> str:
