@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 from evosplit import EvoSplitError, Split
-from evosplit.wording import Nouns
-from evosplit_plugins.adapter import WriteOptions
+from evosplit_plugins.adapter import Destination
 from evosplit_plugins.staging import Plan, Staging
 
 __all__ = ["MANIFEST", "Output", "check_subset_names"]
@@ -44,52 +44,51 @@ def check_subset_names(names: Sequence[str], *, forbidden: str = "") -> None:
 class Output:
     """A directory that is going to hold the subsets, with `split.json` beside them.
 
+    An adapter replaces its own earlier outputs there, never those of another. A manifest that is replayed from there
+    is kept as it is.
+
     Attributes
     ----------
-    root
-        The directory.
-    writer
-        The adapter; it replaces its own earlier outputs, never those of another.
-    options
-        Whether to overwrite, to write a page, or to write nothing.
-    inputs, input_folders
-        The files that were read, and the folders that are read from: never written to. A manifest among them that
-        lies in the directory is kept as it is.
+    to
+        What is to be written where.
+    read, folders
+        The files of the data that were read, and the folders that are read from: never written to.
     """
 
-    root: Path
-    writer: str
-    options: WriteOptions
-    inputs: Sequence[Path] = ()
-    input_folders: Sequence[Path] = ()
+    to: Destination[Any, Any]
+    read: Sequence[Path] = ()
+    folders: Sequence[Path] = ()
+
+    @property
+    def root(self) -> Path:
+        """The directory."""
+        return self.to.root
 
     @property
     def page(self) -> Path | None:
         """Where the report goes."""
-        return None if self.options.report is None else Path(self.options.report)
+        return None if self.to.options.report is None else Path(self.to.options.report)
 
     @property
     def keeps_manifest(self) -> bool:
         """Whether the manifest is there already, because it is the one that is replayed."""
         own = self.root / MANIFEST
-        return own.exists() and any(path.exists() and path.samefile(own) for path in self.inputs)
+        return own.exists() and any(path.exists() and path.samefile(own) for path in (*self.read, *self.to.inputs))
 
     def plan(self, files: Sequence[str | PurePosixPath], inputs: Sequence[Path] = ()) -> Plan:
         """List all that will be written, given the files of the subsets; `inputs` are further files that are read."""
         return Plan(
             self.root,
-            writer=self.writer,
+            writer=self.to.source.adapter,
             files=[*files, *([] if self.keeps_manifest else [MANIFEST])],
             reports=[] if self.page is None else [self.page],
-            inputs=[*self.inputs, *inputs],
-            input_folders=self.input_folders,
+            inputs=[*self.read, *self.to.inputs, *inputs],
+            input_folders=self.folders,
             keep=[MANIFEST] if self.keeps_manifest else [],
-            overwrite=self.options.overwrite,
+            overwrite=self.to.options.overwrite,
         )
 
-    def write(
-        self, plan: Plan, split: Split, make: Callable[[Staging], None], *, nouns: Nouns | None = None
-    ) -> tuple[Path, ...]:
+    def write(self, plan: Plan, split: Split, make: Callable[[Staging], None]) -> tuple[Path, ...]:
         """Write everything, or nothing.
 
         Parameters
@@ -100,8 +99,6 @@ class Output:
             The split, for manifest and page.
         make
             Makes the files of the subsets in a staging.
-        nouns
-            What the page calls samples and labels.
 
         Returns
         -------
@@ -109,17 +106,17 @@ class Output:
             The manifest, unless it is there already, and the page; with `dry_run` only the page is written.
         """
         page = [] if self.page is None else [self.page]
-        if self.options.dry_run:
+        if self.to.options.dry_run:
             plan.check()
             plan = Plan(None, reports=page, inputs=plan.inputs)
-        if page or not self.options.dry_run:
+        if page or not self.to.options.dry_run:
             with plan.stage() as staging:
-                if not self.options.dry_run:
+                if not self.to.options.dry_run:
                     make(staging)
                     if not self.keeps_manifest:
                         split.save(staging.path(MANIFEST))
                 for path in page:
-                    split.report(nouns=nouns).save_html(staging.path(path))
+                    split.report(nouns=self.to.nouns).save_html(staging.path(path))
                 staging.commit()
         manifest = [] if self.keeps_manifest else [self.root / MANIFEST]
         return (*manifest, *page)

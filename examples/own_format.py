@@ -16,10 +16,11 @@ from pathlib import Path, PurePosixPath
 import numpy as np
 
 from evosplit import EvoSplitError, LabelCounts
-from evosplit_plugins.adapter import Adapter, Location, Outcome, apply_with, split_with
+from evosplit_plugins.adapter import Adapter, Location, Outcome
 from evosplit_plugins.output import Output
 from evosplit_plugins.request import Request
 from evosplit_plugins.source import Fields, Placement, Source
+from evosplit_plugins.walk import apply_with, split_with
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -70,25 +71,24 @@ class TagsAdapter(Adapter):
             lines=lines,
         )
 
-    def plan(self, source, subsets, output, options, *, inputs=()):
-        """Refuse before the search what could not be written after it."""
-        target = Output(output, self.name, options, [*source.paths, *inputs])
-        files = [PurePosixPath(f"{name}.tags") for name in subsets.names]
-        target.plan(files).check()
-        return target, files
+    def plan(self, to):
+        """Refuse before the search what could not be written after it; return what writes a file for each subset."""
+        files = [PurePosixPath(f"{name}.tags") for name in to.subsets.names]
+        output = Output(to, to.source.paths)
+        planned = output.plan(files)
+        planned.check()
 
-    def write(self, source, split, output, options, *, plan, on_progress=None):
-        """Write one file for each subset, all of them or nothing."""
-        target, files = plan
+        def write(split, on_progress):
+            def make(staging):
+                for name, file in zip(split.names, files, strict=True):
+                    with staging.open(file) as write_bytes:
+                        for row in split.indices(name):
+                            write_bytes(f"{to.source.lines[row]}\n".encode())
 
-        def make(staging):
-            for name, file in zip(split.names, files, strict=True):
-                with staging.open(file) as write:
-                    for row in split.indices(name):
-                        write(f"{source.lines[row]}\n".encode())
+            written = output.write(planned, split, make)
+            return Outcome(split, (*(to.root / file for file in files), *written))
 
-        written = target.write(target.plan(files), split, make)
-        return Outcome(split, (*(output / file for file in files), *written))
+        return write
 
 
 if __name__ == "__main__":

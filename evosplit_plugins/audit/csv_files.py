@@ -16,7 +16,7 @@ import numpy as np
 
 from evosplit import EvoSplitError, LabelCounts
 from evosplit.wording import counted
-from evosplit_plugins.adapter import Adapter, Location
+from evosplit_plugins.adapter import Adapter, Destination, Location
 from evosplit_plugins.audit.result import Audit, audit
 from evosplit_plugins.contents import same_contents
 from evosplit_plugins.files import as_paths, one_for_each, usual_order
@@ -89,7 +89,7 @@ class CsvAdapter(Adapter):
         """Read one line for each sample."""
         return _read_tables(as_paths(paths), options)
 
-    def write(self, *given: Any, **options: Any) -> NoReturn:
+    def plan(self, to: Destination[Any, Any]) -> NoReturn:
         """Refuse: tables are read only."""
         raise EvoSplitError("CSV files are read for audits only; split them with evosplit.split in Python")
 

@@ -11,13 +11,14 @@ from typing import Any
 
 from evosplit import EvoSplitError
 from evosplit.wording import counted
-from evosplit_plugins.adapter import Adapter, Outcome, apply_with, split_with
+from evosplit_plugins.adapter import Adapter, Outcome
 from evosplit_plugins.cli.options import add_options, add_request_flags, request_from, shared_options, values_from
 from evosplit_plugins.cli.render import show_audit, show_report, tell
 from evosplit_plugins.cli.terminal import printing, progress
 from evosplit_plugins.options import options_of
 from evosplit_plugins.registry import get_adapter
 from evosplit_plugins.staging import Plan
+from evosplit_plugins.walk import apply_with, split_with
 
 __all__ = ["Commands", "add_adapter", "add_audit_flags", "add_output_directory", "add_output_flags"]
 

@@ -11,15 +11,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from evosplit import EvoSplitError, LabelCounts, MissingExtraError, Split
-from evosplit.ratios import Subsets
+from evosplit import EvoSplitError, LabelCounts, MissingExtraError
 from evosplit.wording import Nouns, counted
-from evosplit_plugins.adapter import Adapter, Location, Outcome, WriteOptions
+from evosplit_plugins.adapter import Adapter, Destination, Location, Write, WriteOptions
 from evosplit_plugins.coco.discovery import coco_files, is_annotation_file, subset_names
 from evosplit_plugins.coco.layouts import IMAGE_MODES, LAYOUTS
 from evosplit_plugins.options import option, recorded
 from evosplit_plugins.progress import OnProgress
-from evosplit_plugins.source import Placement, Source
+from evosplit_plugins.source import Placement
 
 if TYPE_CHECKING:
     from evosplit_plugins.coco.dataset import CocoData
@@ -140,31 +139,15 @@ class CocoAdapter(Adapter):
         files = _annotation_files(paths)
         return read_divided(subset_names(files), files, options, on_progress)
 
-    def plan(
-        self, source: Source, subsets: Subsets, output: Path | None, options: Any, *, inputs: Sequence[Path] = ()
-    ) -> Any:
-        """Refuse layouts that cannot be, images that are not there, and an output that would replace something else."""
-        if output is None:
-            raise EvoSplitError("output=None names no directory to write into; give one, for example 'out'")
-        if options.layout == "yolo":
-            return _host("yolo_tree").YoloTree(source, subsets, output, options, inputs)
-        if options.polygons:
+    def plan(self, to: Destination[Any, Any]) -> Write:
+        """Plan a layout; refuse those that cannot be, and images that are not there."""
+        if to.options.layout == "yolo":
+            tree: Write = _host("yolo_tree").YoloTree(to).write
+            return tree
+        if to.options.polygons:
             raise EvoSplitError("polygons=True is for layout='yolo'; leave it out")
-        return _host("writing").CocoOutput(source, subsets, output, options, inputs)
-
-    def write(
-        self,
-        source: Source,
-        split: Split,
-        output: Path | None,
-        options: Any,
-        *,
-        plan: Any,
-        on_progress: OnProgress | None = None,
-    ) -> Outcome:
-        """Write the subsets in a layout, every image and annotation byte for byte."""
-        outcome: Outcome = plan.write(split, self.nouns, on_progress)
-        return outcome
+        files: Write = _host("writing").CocoOutput(to).write
+        return files
 
 
 def _recognised(path: Path) -> bool:

@@ -11,7 +11,6 @@ from evosplit import LabelCounts, Split
 from evosplit.errors import checked_keywords
 from evosplit.methods.base import Method
 from evosplit.rng import Seed
-from evosplit_plugins.adapter import apply_with, split_with
 from evosplit_plugins.audit import Audit
 from evosplit_plugins.audit import audit as judge
 from evosplit_plugins.coco.adapter import CocoAdapter, CocoReading, CocoWriting, read_divided
@@ -19,6 +18,7 @@ from evosplit_plugins.files import PathLike, as_paths
 from evosplit_plugins.options import call_with, stated
 from evosplit_plugins.progress import OnProgress, Phases
 from evosplit_plugins.request import Request
+from evosplit_plugins.walk import apply_with, split_with
 
 __all__ = ["apply_split", "audit", "evosplit_coco", "read_counts"]
 

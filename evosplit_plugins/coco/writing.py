@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from evosplit import EvoSplitError, Split
-from evosplit.ratios import Subsets
-from evosplit.wording import Nouns
-from evosplit_plugins.adapter import Outcome
+from evosplit_plugins.adapter import Destination, Outcome
 from evosplit_plugins.coco.fields import CocoSource
 from evosplit_plugins.coco.images import ImageFile, check_names, find_images, image_names, placed
 from evosplit_plugins.coco.layouts import IMAGE_MODES, plan_targets
@@ -34,25 +32,10 @@ _IMAGE_WEIGHT = 100_000  # an image takes about as long as this many bytes
 
 
 class CocoOutput:
-    """What one command is about to write; what can be refused before the search is refused when it is made.
+    """What one command is about to write; what can be refused before the search is refused when it is made."""
 
-    Parameters
-    ----------
-    source
-        What was read.
-    subsets
-        The subsets.
-    root
-        The output directory.
-    options
-        How to write.
-    inputs
-        Further files that were read, and are never written over.
-    """
-
-    def __init__(
-        self, source: CocoSource, subsets: Subsets, root: Path, options: CocoWriting, inputs: Sequence[Path] = ()
-    ) -> None:
+    def __init__(self, to: Destination[CocoSource, CocoWriting]) -> None:
+        source, subsets, options = to.source, to.subsets, to.options
         if options.images not in IMAGE_MODES:
             raise EvoSplitError(f"images={options.images!r} is unknown; choose one of {', '.join(IMAGE_MODES)}")
         if (options.images == "none") != (source.image_root is None):
@@ -74,13 +57,7 @@ class CocoOutput:
         folders = one_for_each(source.image_root, len(data.files), "image_root") if links else []
         self._names = image_names(data) if links else []
         self._images = find_images(data, self._names, folders) if links else []
-        self._output = Output(
-            root,
-            "coco",
-            options,
-            inputs=[*(file.path for file in data.files), *inputs],
-            input_folders=list(dict.fromkeys(folders)),
-        )
+        self._output = Output(to, [file.path for file in data.files], list(dict.fromkeys(folders)))
         self._check()
 
     def _check(self) -> None:
@@ -95,7 +72,7 @@ class CocoOutput:
         files = [*(target.path for target in self._targets), *images]
         return self._output.plan(files, [image.path for image in images.values()])
 
-    def write(self, split: Split, nouns: Nouns, on_progress: OnProgress | None) -> Outcome:
+    def write(self, split: Split, on_progress: OnProgress | None) -> Outcome:
         """Write everything, or nothing."""
         data, options = self._data, self._options
         for file in data.files:
@@ -115,7 +92,7 @@ class CocoOutput:
         )
         steps = _Steps(n_bytes, len(images), on_progress)
         written = self._output.write(
-            self._plan(images), split, lambda staging: self._make(staging, chosen, images, steps), nouns=nouns
+            self._plan(images), split, lambda staging: self._make(staging, chosen, images, steps)
         )
         return Outcome(
             split,

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from evosplit import EvoSplitError, Split
-from evosplit.ratios import Subsets
-from evosplit.wording import Nouns
-from evosplit_plugins.adapter import Outcome
+from evosplit_plugins.adapter import Destination, Outcome
 from evosplit_plugins.coco.fields import CocoSource
 from evosplit_plugins.coco.images import find_images, image_names, placed
 from evosplit_plugins.coco.layouts import Target
@@ -30,25 +28,10 @@ _STEP = 500  # files between two reports of progress
 
 
 class YoloTree:
-    """A YOLO tree that is about to be written; what can be refused before the search is refused when it is made.
+    """A YOLO tree that is about to be written; what can be refused before the search is refused when it is made."""
 
-    Parameters
-    ----------
-    source
-        What was read.
-    subsets
-        The subsets.
-    root
-        The output directory.
-    options
-        How to write.
-    inputs
-        Further files that were read, and are never written over.
-    """
-
-    def __init__(
-        self, source: CocoSource, subsets: Subsets, root: Path, options: CocoWriting, inputs: Sequence[Path] = ()
-    ) -> None:
+    def __init__(self, to: Destination[CocoSource, CocoWriting]) -> None:
+        source, subsets, options = to.source, to.subsets, to.options
         if options.images == "none" or source.image_root is None:
             raise EvoSplitError(
                 "layout='yolo' is a tree of images and labels; say how the images come there and from where, for "
@@ -74,16 +57,10 @@ class YoloTree:
             for j, name in enumerate(subsets.names)
         ]
         self._yamls = [str(target.path) for target in self._targets] if subsets.is_kfold else ["data.yaml"]
-        self._output = Output(
-            root,
-            "coco",
-            options,
-            inputs=[*(file.path for file in data.files), *inputs],
-            input_folders=list(dict.fromkeys(folders)),
-        )
+        self._output = Output(to, [file.path for file in data.files], list(dict.fromkeys(folders)))
         self._output.plan([PurePosixPath(name) for name in self._yamls]).check()
 
-    def write(self, split: Split, nouns: Nouns, on_progress: OnProgress | None) -> Outcome:
+    def write(self, split: Split, on_progress: OnProgress | None) -> Outcome:
         """Write everything, or nothing."""
         wanted = [
             (target, split.indices(name).tolist()) for target, name in zip(self._targets, split.names, strict=True)
@@ -107,7 +84,7 @@ class YoloTree:
                     on_progress(done / total, "placing images")
 
         plan = self._output.plan([*texts, *images], [image.path for image in images.values()])
-        written = self._output.write(plan, split, make, nouns=nouns)
+        written = self._output.write(plan, split, make)
         files = [self._output.root / name for name in self._yamls]
         facts = {"images placed": len(images), "data": str(files[0])}
         return Outcome(split, (*files, *written), facts, self._notes)

@@ -8,11 +8,10 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from evosplit import Split
-from evosplit.ratios import Subsets
-from evosplit_plugins.adapter import Adapter, Location, Outcome, WriteOptions
+from evosplit_plugins.adapter import Adapter, Destination, Location, Outcome, Write, WriteOptions
 from evosplit_plugins.options import option
 from evosplit_plugins.progress import OnProgress
 from evosplit_plugins.source import Source
@@ -119,65 +118,55 @@ class FiftyOneAdapter(Adapter):
 
         return divided(found, (options.tags,) if isinstance(options.tags, str) else options.tags)
 
-    def plan(
-        self, source: Source, subsets: Subsets, output: Path | None, options: Any, *, inputs: Sequence[Path] = ()
-    ) -> Plan:
-        """Refuse a field that cannot be written, and files that are in the way."""
+    def plan(self, to: Destination[Any, Any]) -> Write:
+        """Plan tags or a field, and files; refuse a field that cannot be written."""
         from evosplit_plugins.fiftyone_plugin.writing import check_field, check_values
 
-        found = cast("FiftyOneSource", source)
+        found: FiftyOneSource = to.source
         check_field(found.dataset, found.field)
-        if not options.overwrite:
+        if not to.options.overwrite:
             # What a subset's name stands in may be locked; whether it would be lost is known when the split is.
-            check_values(found.dataset, found.units, found.field, subsets.names)
-        plan = _planned(options, inputs)
-        if plan.reports or plan.manifests:
-            plan.check()
-        return plan
+            check_values(found.dataset, found.units, found.field, to.subsets.names)
+        files = _planned(to.options, to.inputs)
+        if files.reports or files.manifests:
+            files.check()
+        return lambda split, on_progress: _write(found, to.options, files, split, on_progress)
 
-    def write(
-        self,
-        source: Source,
-        split: Split,
-        output: Path | None,
-        options: Any,
-        *,
-        plan: Plan | None = None,
-        on_progress: OnProgress | None = None,
-    ) -> Outcome:
-        """Tag the samples or fill the field, and record the split on the dataset; files come last."""
-        from evosplit_plugins.fiftyone_plugin.writing import undo_split, write_split
 
-        found = cast("FiftyOneSource", source)
-        files = plan if plan is not None else _planned(options, ())
-        if on_progress is not None:
-            on_progress(0.0, "Writing")
-        facts = {"dataset": found.dataset.name, "written as": found.field or "tags"}
-        with ExitStack() as stack:
-            stage = stack.enter_context(files.stage()) if files.reports or files.manifests else None
-            if stage is not None:
-                for path in files.reports:
-                    split.report().save_html(stage.path(path))
-                for path in files.manifests:
-                    replace(split, file_names=tuple(found.files or ())).save(stage.path(path))
-            if not options.dry_run:
-                run = write_split(
-                    found.dataset,
-                    split,
-                    field=found.field,
-                    label_fields=tuple(found.labels),
-                    keep_tags=options.keep_tags,
-                    overwrite=options.overwrite,
-                )
-                facts["run"] = run.key
-            if stage is not None:
-                try:
-                    stage.commit()
-                except BaseException:
-                    if not options.dry_run:
-                        undo_split(found.dataset)
-                    raise
-        return Outcome(split, files=(*files.reports, *files.manifests), facts=facts, notes=source.notes)
+def _write(
+    source: FiftyOneSource, options: FiftyOneWriting, files: Plan, split: Split, on_progress: OnProgress | None
+) -> Outcome:
+    """Tag the samples or fill the field, and record the split on the dataset; files come last."""
+    from evosplit_plugins.fiftyone_plugin.writing import undo_split, write_split
+
+    if on_progress is not None:
+        on_progress(0.0, "Writing")
+    facts = {"dataset": source.dataset.name, "written as": source.field or "tags"}
+    with ExitStack() as stack:
+        stage = stack.enter_context(files.stage()) if files.reports or files.manifests else None
+        if stage is not None:
+            for path in files.reports:
+                split.report().save_html(stage.path(path))
+            for path in files.manifests:
+                replace(split, file_names=tuple(source.files or ())).save(stage.path(path))
+        if not options.dry_run:
+            run = write_split(
+                source.dataset,
+                split,
+                field=source.field,
+                label_fields=tuple(source.labels),
+                keep_tags=options.keep_tags,
+                overwrite=options.overwrite,
+            )
+            facts["run"] = run.key
+        if stage is not None:
+            try:
+                stage.commit()
+            except BaseException:
+                if not options.dry_run:
+                    undo_split(source.dataset)
+                raise
+    return Outcome(split, files=(*files.reports, *files.manifests), facts=facts, notes=source.notes)
 
 
 def _source(given: Any, options: Any, *, need_labels: bool = True) -> FiftyOneSource:

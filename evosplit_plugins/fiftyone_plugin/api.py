@@ -12,7 +12,6 @@ from evosplit import EvoSplitError, LabelCounts, Split
 from evosplit.errors import checked_keywords
 from evosplit.methods.base import Method
 from evosplit.rng import Seed
-from evosplit_plugins.adapter import apply_with, split_with
 from evosplit_plugins.audit import Audit
 from evosplit_plugins.audit import audit as judge
 from evosplit_plugins.fiftyone_plugin import runs
@@ -25,6 +24,7 @@ from evosplit_plugins.options import call_with
 from evosplit_plugins.progress import OnProgress, Phases
 from evosplit_plugins.request import Request
 from evosplit_plugins.staging import Plan
+from evosplit_plugins.walk import apply_with, split_with
 
 __all__ = [
     "apply_split",

@@ -8,10 +8,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar
 
-from evosplit import EvoSplitError, MissingExtraError, Split
-from evosplit.ratios import Subsets
+from evosplit import EvoSplitError, MissingExtraError
 from evosplit.wording import Nouns
-from evosplit_plugins.adapter import Adapter, Location, Outcome, WriteOptions
+from evosplit_plugins.adapter import Adapter, Destination, Location, Write, WriteOptions
 from evosplit_plugins.options import option
 from evosplit_plugins.progress import OnProgress
 from evosplit_plugins.request import names_of
@@ -137,27 +136,10 @@ class HuggingFaceAdapter(Adapter):
         source: Source = reading.read_divided(ds, options, inputs=[path])
         return source
 
-    def plan(
-        self, source: Source, subsets: Subsets, output: Path | None, options: Any, *, inputs: Sequence[Path] = ()
-    ) -> Any:
-        """Refuse names that `datasets` does not take, and an output that would replace something else."""
-        return host_module("writing").plan_output(source, subsets, output, options, inputs)
-
-    def write(
-        self,
-        source: Source,
-        split: Split,
-        output: Path | None,
-        options: Any,
-        *,
-        plan: Any,
-        on_progress: OnProgress | None = None,
-    ) -> Outcome:
-        """Write the subsets as a `DatasetDict`, folds as one each, with the manifest."""
-        writing = host_module("writing")
-        with host_module("reading").no_bars():
-            outcome: Outcome = writing.write_subsets(source, split, plan, options, self.nouns, on_progress)
-        return outcome
+    def plan(self, to: Destination[Any, Any]) -> Write:
+        """Plan a `DatasetDict`, one for each fold; refuse names that `datasets` does not take."""
+        write: Write = host_module("writing").plan_output(to)
+        return write
 
 
 def _only(paths: Sequence[str], on_progress: OnProgress | None) -> str:

@@ -12,7 +12,6 @@ from evosplit import EvoSplitError, LabelCounts, Split
 from evosplit.errors import checked_keywords
 from evosplit.methods.base import Method
 from evosplit.rng import Seed
-from evosplit_plugins.adapter import check_locked_names, replay, run
 from evosplit_plugins.audit import Audit
 from evosplit_plugins.audit import audit as judge
 from evosplit_plugins.hf.adapter import HfReading, HuggingFaceAdapter
@@ -22,6 +21,7 @@ from evosplit_plugins.hf.writing import check_split_names, divided
 from evosplit_plugins.options import call_with
 from evosplit_plugins.progress import OnProgress, Phases
 from evosplit_plugins.request import Request
+from evosplit_plugins.walk import check_locked_names, replay, run
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

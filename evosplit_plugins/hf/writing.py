@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -14,9 +14,7 @@ from datasets import Dataset, DatasetDict, IterableDatasetDict
 from datasets.table import embed_table_storage
 
 from evosplit import EvoSplitError, Split
-from evosplit.ratios import Subsets
-from evosplit.wording import Nouns
-from evosplit_plugins.adapter import Outcome
+from evosplit_plugins.adapter import Destination, Outcome, Write
 from evosplit_plugins.hf.adapter import HfWriting
 from evosplit_plugins.hf.reading import HfSource, needed_key
 from evosplit_plugins.hf.rows import is_stream, leaves_of
@@ -24,7 +22,7 @@ from evosplit_plugins.output import Output
 from evosplit_plugins.progress import OnProgress
 from evosplit_plugins.staging import Staging, read_record, settle
 
-__all__ = ["Belongs", "check_split_names", "divided", "plan_output", "shard_bytes", "write_subsets"]
+__all__ = ["Belongs", "check_split_names", "divided", "plan_output", "shard_bytes"]
 
 _SPLIT_NAME = re.compile(r"\w+(\.\w+)*")
 _UNITS = {"": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
@@ -123,12 +121,9 @@ def divided(ds: Any, split: Split, key: str | None, folds: bool, keep_in_memory:
     ]
 
 
-def plan_output(
-    source: HfSource, subsets: Subsets, output: Path | None, options: HfWriting, inputs: Sequence[Path] = ()
-) -> Output:
-    """Refuse to write over the source, or over what no earlier split left there; returns the output."""
-    if output is None:
-        raise EvoSplitError("there is no output directory; name one with output=")
+def plan_output(to: Destination[HfSource, HfWriting]) -> Write:
+    """Refuse to write over the source, or over what no earlier split left there; returns what writes."""
+    source, subsets, output, options = to.source, to.subsets, to.root, to.options
     if not subsets.is_kfold:
         check_split_names(subsets.names)
     shard_bytes(options.max_shard_size)
@@ -140,12 +135,12 @@ def plan_output(
         raise EvoSplitError(f"the output {str(output)!r} is a file; choose a directory")
     files = [path for path in map(Path, source.inputs) if path.is_file()]
     cached = dict.fromkeys(Path(file["filename"]) for file in source.ds.cache_files)
-    made = Output(output, "hf", options, [*files, *cached, *inputs])
+    made = Output(to, [*files, *cached])
     settle(output)
     if made.keeps_manifest:
         raise EvoSplitError(f"the output {str(output)!r} holds the split.json that is replayed; write elsewhere")
     if output.is_dir() and any(output.iterdir()):
-        if not any(run.writer == made.writer for run in read_record(output)):
+        if not any(run.writer == source.adapter for run in read_record(output)):
             raise EvoSplitError(
                 f"the output {str(output)!r} holds no earlier split; nothing is deleted, choose an empty directory"
             )
@@ -154,34 +149,12 @@ def plan_output(
                 f"the output {str(output)!r} is not empty; pass overwrite=True to replace an earlier split"
             )
     made.plan(()).check()
-    return made
+    return lambda split, on_progress: _write_subsets(made, split, on_progress)
 
 
-def write_subsets(
-    source: HfSource,
-    split: Split,
-    output: Output,
-    options: HfWriting,
-    nouns: Nouns,
-    on_progress: OnProgress | None = None,
-) -> Outcome:
-    """Write subsets, the manifest and the report, all of it or nothing.
-
-    Parameters
-    ----------
-    source
-        The rows.
-    split
-        The split, in their order.
-    output
-        What `plan_output` returned.
-    options
-        How to write.
-    nouns
-        What the page calls rows and labels.
-    on_progress
-        Called with the fraction done and a message.
-    """
+def _write_subsets(output: Output, split: Split, on_progress: OnProgress | None) -> Outcome:
+    """Write subsets, the manifest and the report, all of it or nothing."""
+    source, options = output.to.source, output.to.options
     limit = shard_bytes(options.max_shard_size)
     parts = divided(source.ds, split, source.key, split.is_kfold)
     folders = [PurePosixPath(name) for name in split.names] if split.is_kfold else [PurePosixPath()]
@@ -195,7 +168,7 @@ def write_subsets(
             else:
                 part.save_to_disk(str(staging.path(folder)), max_shard_size=limit)
 
-    written = output.write(output.plan(()), split, make, nouns=nouns)
+    written = output.write(output.plan(()), split, make)
     subsets = [
         output.root / folder / ("data" if options.format == "parquet" else name)
         for folder, part in zip(folders, parts, strict=True)

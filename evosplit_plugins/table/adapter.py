@@ -8,13 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from evosplit import EvoSplitError, Split
-from evosplit.ratios import Subsets
 from evosplit.wording import Nouns
-from evosplit_plugins.adapter import Adapter, Location, Outcome, WriteOptions, check_divided
+from evosplit_plugins.adapter import Adapter, Destination, Location, Write, WriteOptions, check_divided
 from evosplit_plugins.options import option
 from evosplit_plugins.progress import OnProgress
-from evosplit_plugins.source import Source
 from evosplit_plugins.staging import read_record
 from evosplit_plugins.table.fields import TableSource
 from evosplit_plugins.table.files import open_files
@@ -152,26 +149,6 @@ class TableAdapter(Adapter):
         check_divided(source)
         return source
 
-    def plan(
-        self, source: Source, subsets: Subsets, output: Path | None, options: Any, *, inputs: Sequence[Path] = ()
-    ) -> TableOutput:
-        """Refuse columns that are there already, and outputs in the place of others."""
-        if output is None:
-            raise EvoSplitError("output=None names no directory to write into; give one, for example 'out'")
-        if not isinstance(source, TableSource):
-            raise TypeError(f"a TableSource is needed, not {type(source).__name__}")
-        return TableOutput(source, subsets, output, options, inputs)
-
-    def write(
-        self,
-        source: Source,
-        split: Split,
-        output: Path | None,
-        options: Any,
-        *,
-        plan: Any,
-        on_progress: OnProgress | None = None,
-    ) -> Outcome:
-        """Write the table with its new column, a folder for each subset, or lists of ids."""
-        made: TableOutput = plan
-        return made.write(split, self.nouns, on_progress)
+    def plan(self, to: Destination[Any, Any]) -> Write:
+        """Plan the table with its new column, a folder for each subset, or lists of ids."""
+        return TableOutput(to).write

@@ -11,15 +11,7 @@ from evosplit import EvoSplitError, LabelCounts, Split
 from evosplit.errors import checked_keywords
 from evosplit.methods.base import Method
 from evosplit.rng import Seed
-from evosplit_plugins.adapter import (
-    apply_with,
-    check_divided,
-    check_locked_names,
-    recorded_reading,
-    replay,
-    run,
-    split_with,
-)
+from evosplit_plugins.adapter import check_divided
 from evosplit_plugins.audit import Audit
 from evosplit_plugins.audit import audit as judge
 from evosplit_plugins.files import as_paths
@@ -30,6 +22,7 @@ from evosplit_plugins.table.adapter import TableAdapter, TableReading, TableWrit
 from evosplit_plugins.table.memory import InMemory, open_table
 from evosplit_plugins.table.reading import read_table
 from evosplit_plugins.table.writing import column_name
+from evosplit_plugins.walk import apply_with, check_locked_names, recorded_reading, replay, run, split_with
 
 __all__ = ["Divided", "apply_split", "audit", "evosplit_table", "read_counts"]
 

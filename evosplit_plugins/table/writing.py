@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from evosplit import EvoSplitError, Split
-from evosplit.ratios import Subsets
-from evosplit.wording import Nouns
-from evosplit_plugins.adapter import Outcome
+from evosplit_plugins.adapter import Destination, Outcome
 from evosplit_plugins.output import Output, check_subset_names
 from evosplit_plugins.progress import OnProgress
 from evosplit_plugins.staging import Staging
@@ -121,25 +119,10 @@ def _buckets(source: TableSource, cells: Cells, seed: int, tables: dict[str, Any
 
 
 class TableOutput:
-    """What one command is about to write; what can be refused before the search is refused when it is made.
+    """What one command is about to write; what can be refused before the search is refused when it is made."""
 
-    Parameters
-    ----------
-    source
-        What was read.
-    subsets
-        The names and sizes that are asked for.
-    root
-        The output directory.
-    options
-        A `TableWriting`.
-    inputs
-        Further files that were read.
-    """
-
-    def __init__(
-        self, source: TableSource, subsets: Subsets, root: Path, options: TableWriting, inputs: Sequence[Path] = ()
-    ) -> None:
+    def __init__(self, to: Destination[TableSource, TableWriting]) -> None:
+        source, subsets, root, options = to.source, to.subsets, to.root, to.options
         if source.opened is None:
             raise EvoSplitError(f"output={str(root)!r}: only tables in files are written; this one is returned instead")
         if options.ids_only and options.partition_by_split:
@@ -148,12 +131,11 @@ class TableOutput:
         self._opened = source.opened
         self._column, self._keep = column_name(source, options.column, is_kfold=subsets.is_kfold)
         check_subset_names(subsets.names, forbidden="=" if options.partition_by_split else "")
-        read = [*self._opened.files, *inputs]
         folders = [path for path in self._opened.paths if path.is_dir()]
         for folder in folders:
             if folder.resolve() in (root.resolve(), *root.resolve().parents):
                 raise EvoSplitError(f"the output {root} lies inside of the input {folder}; choose another")
-        self._output = Output(root, source.adapter, options, read, folders)
+        self._output = Output(to, self._opened.files, folders)
         self._plan = self._output.plan(self._files)
         self._plan.check()
 
@@ -165,7 +147,7 @@ class TableOutput:
         one = not self._options.partition_by_split and self._source.queries.engine.ordered
         return [PurePosixPath(self._opened.base)] if one else []
 
-    def write(self, split: Split, nouns: Nouns, on_progress: OnProgress | None) -> Outcome:
+    def write(self, split: Split, on_progress: OnProgress | None) -> Outcome:
         """Write everything, or nothing."""
 
         def make(staging: Staging) -> None:
@@ -178,7 +160,7 @@ class TableOutput:
                     f"{n:,} now; nothing was written: split it again"
                 )
 
-        written = self._output.write(self._plan, split, make, nouns=nouns)
+        written = self._output.write(self._plan, split, make)
         where = self._root if self._options.partition_by_split else self._root / self._opened.base
         listed = [self._root / each for each in self._files] or [where]
         return Outcome(split, (*listed, *written), {}, self._source.notes)

@@ -5,16 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, ClassVar
 
-from evosplit import EvoSplitError, Split
-from evosplit.ratios import Subsets
 from evosplit.wording import Nouns
-from evosplit_plugins.adapter import Adapter, Location, Outcome, WriteOptions, check_divided
+from evosplit_plugins.adapter import Adapter, Destination, Location, Write, WriteOptions, check_divided
 from evosplit_plugins.options import option
 from evosplit_plugins.progress import OnProgress
-from evosplit_plugins.source import Source
 from evosplit_plugins.yolo.description import looks_like_yolo
 from evosplit_plugins.yolo.fields import YoloSource
 from evosplit_plugins.yolo.reading import read_yolo
@@ -109,26 +105,6 @@ class YoloAdapter(Adapter):
         check_divided(source)
         return source
 
-    def plan(
-        self, source: Source, subsets: Subsets, output: Path | None, options: Any, *, inputs: Sequence[Path] = ()
-    ) -> YoloOutput:
-        """Refuse layouts that cannot be, names that Ultralytics cannot read, and outputs in the place of others."""
-        if output is None:
-            raise EvoSplitError("output=None names no directory to write into; give one, for example 'out'")
-        if not isinstance(source, YoloSource):
-            raise TypeError(f"a YoloSource is needed, not {type(source).__name__}")
-        return YoloOutput(source, subsets, output, options, inputs)
-
-    def write(
-        self,
-        source: Source,
-        split: Split,
-        output: Path | None,
-        options: Any,
-        *,
-        plan: Any,
-        on_progress: OnProgress | None = None,
-    ) -> Outcome:
-        """Write lists or a tree, and the yaml files."""
-        made: YoloOutput = plan
-        return made.write(split, self.nouns, on_progress)
+    def plan(self, to: Destination[Any, Any]) -> Write:
+        """Plan lists or a tree, and the yaml files; refuse names that Ultralytics cannot read."""
+        return YoloOutput(to).write

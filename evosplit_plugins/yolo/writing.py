@@ -8,9 +8,8 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from evosplit import EvoSplitError, Split
-from evosplit.ratios import Subsets
-from evosplit.wording import Nouns, listed
-from evosplit_plugins.adapter import Outcome
+from evosplit.wording import listed
+from evosplit_plugins.adapter import Destination, Outcome
 from evosplit_plugins.output import Output, check_subset_names
 from evosplit_plugins.progress import OnProgress
 from evosplit_plugins.staging import Staging, check_space, read_record
@@ -42,26 +41,11 @@ class _Link:
 
 
 class YoloOutput:
-    """What one command is about to write; what can be refused before the search is refused when it is made.
+    """What one command is about to write; what can be refused before the search is refused when it is made."""
 
-    Parameters
-    ----------
-    source
-        What was read.
-    subsets
-        The names and sizes that are asked for.
-    root
-        The output directory.
-    options
-        A `YoloWriting`.
-    inputs
-        Further files that were read.
-    """
-
-    def __init__(
-        self, source: YoloSource, subsets: Subsets, root: Path, options: YoloWriting, inputs: Sequence[Path] = ()
-    ) -> None:
-        self._source, self._subsets, self._root, self._options = source, subsets, root, options
+    def __init__(self, to: Destination[YoloSource, YoloWriting]) -> None:
+        self._source, self._subsets, self._root, self._options = to.source, to.subsets, to.root, to.options
+        source, subsets = to.source, to.subsets
         self._kind = source.description.kind
         self._layout = self._resolved_layout()
         self._links = self._layout in ("tree", "roboflow")
@@ -74,8 +58,7 @@ class YoloOutput:
             self._check_lines()
         self._places = _places(source) if self._links else []
         folders = {image.rpartition("/")[0] for image in source.images}
-        read = [*source.description.inputs, *inputs]
-        self._output = Output(root, source.adapter, options, read, [Path(folder) for folder in sorted(folders)])
+        self._output = Output(to, source.description.inputs, [Path(folder) for folder in sorted(folders)])
         # In a tree the split decides where an image goes, so the images are checked when it is known.
         self._output.plan(self._files).check()
 
@@ -152,7 +135,7 @@ class YoloOutput:
 
     # Writing
 
-    def write(self, split: Split, nouns: Nouns, on_progress: OnProgress | None) -> Outcome:
+    def write(self, split: Split, on_progress: OnProgress | None) -> Outcome:
         """Write everything, or nothing."""
         links = list(self._tree(split)) if self._links else []
         if self._options.images == "copy":
@@ -170,7 +153,7 @@ class YoloOutput:
                 if on_progress is not None and number % _STEP == 0:
                     on_progress(number / len(links), "placing images")
 
-        written = self._output.write(plan, split, make, nouns=nouns)
+        written = self._output.write(plan, split, make)
         if self._links and not self._options.dry_run:
             self._drop_caches(links)
         facts: dict[str, Any] = {}

@@ -15,9 +15,9 @@ from adapter_hosts import HOSTS, label_counts, make_host, samples
 import evosplit
 from evosplit import EvoSplitError, LabelCounts, Split
 from evosplit.manifest import manifest_schema
-from evosplit_plugins.adapter import apply_with, run, split_with
 from evosplit_plugins.audit import audit
 from evosplit_plugins.request import Request
+from evosplit_plugins.walk import apply_with, run, split_with
 
 RATIOS = {"train": 0.6, "val": 0.2, "test": 0.2}
 

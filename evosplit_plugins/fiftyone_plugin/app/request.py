@@ -8,7 +8,6 @@ from typing import Any
 
 from evosplit import EvoSplitError, Split
 from evosplit.ratios import Subsets
-from evosplit_plugins.adapter import split_with
 from evosplit_plugins.fiftyone_plugin.adapter import FiftyOneAdapter, FiftyOneReading, FiftyOneWriting
 from evosplit_plugins.fiftyone_plugin.api import check_asked, refuse_values
 from evosplit_plugins.fiftyone_plugin.reading import root_dataset
@@ -16,6 +15,7 @@ from evosplit_plugins.fiftyone_plugin.runs import SplitRun
 from evosplit_plugins.fiftyone_plugin.writing import check_field, write_split
 from evosplit_plugins.progress import OnProgress
 from evosplit_plugins.request import Request
+from evosplit_plugins.walk import split_with
 
 __all__ = [
     "DEFAULT_CUSTOM",

@@ -9,9 +9,9 @@ import pytest
 from fiftyone_samples import pictures
 
 from evosplit import EvoSplitError, Split
-from evosplit_plugins.adapter import apply_with, split_with
 from evosplit_plugins.fiftyone_plugin.adapter import FiftyOneAdapter, FiftyOneReading, FiftyOneWriting
 from evosplit_plugins.request import Request
+from evosplit_plugins.walk import apply_with, split_with
 
 HALVES = Request(ratios=(0.5, 0.5), method="random")
 

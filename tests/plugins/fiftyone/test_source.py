@@ -6,9 +6,9 @@ import pytest
 from fiftyone_samples import boxes, grouped, pictures, scenes
 
 from evosplit import EvoSplitError
-from evosplit_plugins.adapter import run
 from evosplit_plugins.fiftyone_plugin.adapter import FiftyOneAdapter, FiftyOneReading
 from evosplit_plugins.request import Request
+from evosplit_plugins.walk import run
 
 
 @pytest.fixture

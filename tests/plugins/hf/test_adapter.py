@@ -23,11 +23,11 @@ from hf_data import KINDS
 
 import evosplit
 from evosplit import EvoSplitError, LabelCounts, Split
-from evosplit_plugins.adapter import apply_with, split_with
 from evosplit_plugins.audit import audit
 from evosplit_plugins.hf.adapter import HfReading, HfWriting, HuggingFaceAdapter
 from evosplit_plugins.options import options_of
 from evosplit_plugins.request import Request
+from evosplit_plugins.walk import apply_with, split_with
 
 ADAPTER = HuggingFaceAdapter()
 LABELS = [[i % 3, i % 2] for i in range(40)]
@@ -308,7 +308,7 @@ BAD_INPUT = {
     "an unknown column": ("{tmp}/source", {"label_column": "objects.kind"}, {}, "label_column='objects.kind' is no"),
     "a refused name": ("{tmp}/source", {}, {"ratios": {"train": 1, "val-2": 1}}, "refuses the split name 'val-2'"),
     "a size that is none": ("{tmp}/source", {}, {"max_shard_size": "many"}, "max_shard_size='many' is no size"),
-    "no output": ("{tmp}/source", {}, {"output": None}, "name one with output="),
+    "no output": ("{tmp}/source", {}, {"output": None}, "output=None names no directory"),
 }
 
 

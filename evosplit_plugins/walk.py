@@ -1,0 +1,282 @@
+"""The one way through: an adapter reads a `Source`, `run` splits it, the adapter writes the result natively."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import evosplit
+from evosplit import EvoSplitError, Split
+from evosplit.methods import resolve_method
+from evosplit.ratios import Subsets
+from evosplit.wording import counted, listed
+from evosplit_plugins.adapter import Adapter, Destination, Outcome, Write
+from evosplit_plugins.grouping import Links, find_copies, joined, regex_values
+from evosplit_plugins.matching import find_samples, replayed
+from evosplit_plugins.progress import OnProgress, Phases
+from evosplit_plugins.request import Request
+from evosplit_plugins.source import Asked, Source
+
+__all__ = ["apply_with", "check_locked_names", "recorded_reading", "replay", "run", "split_with"]
+
+
+def split_with(
+    adapter: Adapter,
+    paths: Sequence[str],
+    request: Request,
+    *,
+    output: str | os.PathLike[str] | None = None,
+    reading: Any = None,
+    writing: Any = None,
+    on_progress: OnProgress | None = None,
+) -> Outcome:
+    """Read, split and write, in one progress bar."""
+    phases = Phases(on_progress, reading=2, searching=6, writing=2)
+    reading, writing = reading or adapter.reading(), writing or adapter.writing()
+    check_locked_names(request, request.names(adapter.default_names))
+    source = adapter.read(paths, reading, on_progress=phases("reading"))
+    inputs = [path for path in request.lock_files if path.is_file()]
+    if output is not None and (own := Path(output, "split.json")).exists() and any(map(own.samefile, inputs)):
+        raise EvoSplitError(f"{own} is an input, because it says what is locked; choose another output")
+    write = _plan(adapter, source, request.subsets(len(source), adapter.default_names), output, writing, inputs)
+    split = run(source, request, adapter=adapter, on_progress=phases("searching"))
+    phases("writing")(0.0, "writing")
+    outcome = write(split, phases("writing"))
+    phases.finish()
+    return outcome
+
+
+def apply_with(
+    adapter: Adapter,
+    paths: Sequence[str],
+    split: Split | str | os.PathLike[str],
+    *,
+    output: str | os.PathLike[str] | None = None,
+    reading: Mapping[str, Any] | None = None,
+    writing: Any = None,
+    on_progress: OnProgress | None = None,
+) -> Outcome:
+    """Read, replay a saved split and write.
+
+    The reading options that the split was made with hold again, except for those that `reading` gives.
+    """
+    phases = Phases(on_progress, reading=5, writing=5)
+    made = split if isinstance(split, Split) else Split.load(split)
+    writing = writing or adapter.writing()
+    options = recorded_reading(adapter, made, **(reading or {}))
+    source = adapter.read(paths, options, need_labels=False, on_progress=phases("reading"))
+    made = replay(made, source)
+    subsets = Subsets(made.names, made.sizes, made.is_kfold)
+    inputs = [] if isinstance(split, Split) else [Path(split)]
+    outcome = _plan(adapter, source, subsets, output, writing, inputs)(made, phases("writing"))
+    phases.finish()
+    return outcome
+
+
+def _plan(
+    adapter: Adapter,
+    source: Source,
+    subsets: Subsets,
+    output: str | os.PathLike[str] | None,
+    options: Any,
+    inputs: Sequence[Path],
+) -> Write:
+    if output is None and adapter.needs_output:
+        raise EvoSplitError("output=None names no directory to write into; give one, for example 'out'")
+    root = Path() if output is None else Path(output)
+    return adapter.plan(
+        Destination(source=source, subsets=subsets, root=root, options=options, nouns=adapter.nouns, inputs=inputs)
+    )
+
+
+def recorded_reading(adapter: Adapter, split: Split, **given: Any) -> Any:
+    """Return the reading options that a saved split was made with, if this adapter made it; `given` ones come first."""
+    known = {each.name for each in fields(adapter.reading)}
+    recorded = split.source.get("reading") or {} if split.source.get("adapter") == adapter.name else {}
+    kept = {name: tuple(value) if isinstance(value, list) else value for name, value in recorded.items()}
+    return adapter.reading(**{**{name: value for name, value in kept.items() if name in known}, **given})
+
+
+def run(
+    source: Source,
+    request: Request,
+    *,
+    adapter: Adapter | type[Adapter] = Adapter,
+    on_progress: OnProgress | None = None,
+) -> Split:
+    """Split a source as asked; nothing is written.
+
+    Parameters
+    ----------
+    source
+        The samples.
+    request
+        What is asked.
+    adapter
+        The adapter, for its words and the names of unnamed subsets.
+    on_progress
+        Called with the fraction done and a message; returning False stops with the best split so far.
+
+    Returns
+    -------
+    Split
+        The split, which knows its files, where its samples came from, and what was asked.
+    """
+    phases = Phases(on_progress, preparing=1, searching=9)
+    subsets = request.subsets(len(source), adapter.default_names)
+    check_locked_names(request, subsets.names)
+    asked = source.asked(request, subsets.names)
+    if asked is None:
+        known = source.fields(groups=request.groups, strata=request.strata)
+        locked, notes = _locked(source, request, subsets.names, adapter)
+        groups, said = _groups(source, request, known.groups, locked, adapter, phases("preparing"))
+        asked = Asked(source.counts, groups, locked, known.strata, (*known.notes, *notes, *said))
+    options = {
+        **request.engine_options(),
+        "groups": asked.groups,
+        "locked": asked.locked,
+        "strata": dict(asked.strata) or None,
+        "on_progress": phases("searching"),
+    }
+    if subsets.is_kfold:
+        split = evosplit.kfold(asked.counts, len(subsets), **options)
+    else:
+        sizes = dict(zip(subsets.names, subsets.sizes, strict=True))
+        split = evosplit.split(asked.counts, sizes, **options)
+    return replace(
+        asked.finish(split),
+        notes=(*split.notes, *asked.notes, *source.notes),
+        settings={**split.settings, **request.recorded()},
+        file_names=None if source.files is None or not any(source.files) else tuple(source.files),
+        source=source.provenance,
+    )
+
+
+def replay(split: Split, source: Source) -> Split:
+    """Bring a saved split into the order of the samples that were read: found by id, else by file name or path."""
+    if split.counts is source.counts:
+        return split
+    known = source.replay(split)
+    if known is not None:
+        return known
+    found = find_samples(split, source.identities(split), source.files, where=source.called)
+    return replayed(
+        split,
+        found,
+        source.counts.ids,
+        counts=source.counts if source.has_labels else None,
+        file_names=None if source.files is None or not any(source.files) else tuple(source.files),
+        source=source.provenance,
+    )
+
+
+def check_locked_names(request: Request, names: Sequence[str]) -> None:
+    """Refuse locks into subsets that nobody asked for."""
+    for name in request.locks:
+        if name not in names:
+            raise EvoSplitError(f"locked= names the subset {name!r}; the subsets of this split are {', '.join(names)}")
+
+
+def _locked(
+    source: Source, request: Request, names: Sequence[str], adapter: Adapter | type[Adapter]
+) -> tuple[list[str | None] | None, list[str]]:
+    """Return the subset in which each sample stays, and sentences for the report."""
+    if not request.locks:
+        return None, []
+    locked: list[str | None] = [None] * len(source)
+    torn: list[tuple[int, str, str]] = []
+    left_out = 0
+    named = {name: reference for name, reference in request.locks.items() if reference is not None}
+    found = {name: source.members(name, reference) for name, reference in named.items()}
+    there = [name for name in request.locks if name not in named]
+    if there:
+        placed = source.placement(there).assignment
+        found |= {name: np.flatnonzero(placed == j) for j, name in enumerate(there)}
+    for name, rows in found.items():
+        left_out += int((rows < 0).sum())
+        for row in rows[rows >= 0].tolist():
+            earlier = locked[row]
+            if earlier is not None and earlier != name:
+                torn.append((row, earlier, name))
+            locked[row] = name
+    if torn:
+        ids = source.counts.ids.tolist()
+        shown = listed((f"{ids[row]!r} ({earlier} and {later})" for row, earlier, later in torn), 3)
+        raise EvoSplitError(
+            f"locked= puts {_counted(adapter, len(torn))} into two subsets: {shown}; lock each into one"
+        )
+    if None not in locked:
+        raise EvoSplitError("locked= places every sample already, so there is nothing to split; lock fewer")
+    notes = []
+    if left_out:
+        verb = "is locked but takes" if left_out == 1 else "are locked but take"
+        notes.append(f"{_counted(adapter, left_out)} {verb} no part in the split.")
+    return locked, notes
+
+
+def _groups(
+    source: Source,
+    request: Request,
+    values: Mapping[str, Sequence[Any]],
+    locked: Sequence[str | None] | None,
+    adapter: Adapter | type[Adapter],
+    on_progress: OnProgress,
+) -> tuple[list[Any] | None, list[str]]:
+    """Return the group of each sample, and sentences for the report."""
+    links: list[Links] = []
+    for name in request.groups:
+        links.append(Links(_group_values(name, values[name]), f"{name}=" if len(request.groups) > 1 else ""))
+    if request.group_regex is not None:
+        links.append(Links(regex_values(request.group_regex, source.files)))
+    links += source.links(on_progress)
+    notes = [note for each in links for note in each.notes]
+    if request.groups or request.group_regex is not None:
+        without = [all(_is_alone(each.values[row]) for each in links) for row in range(len(source))]
+        if any(without):
+            n = sum(without)
+            what = f"no {' or '.join(map(repr, request.groups))}" if request.groups else "no matching file name"
+            verb, each = ("has", "it is") if n == 1 else ("have", "each is")
+            notes.append(f"{_counted(adapter, n)} {verb} {what}, so {each} a group of its own.")
+    if request.group_copies and source.pictures is not None:
+        copies = find_copies(source.pictures, locked)
+        if copies.n_torn:
+            notes.append(f"{copies.n_torn} pictures are locked into several subsets, so they leak.")
+        if copies.n_pictures:
+            pictures = counted(copies.n_pictures, "picture", "pictures")
+            said = f"{copies.n_samples:,} {adapter.nouns.samples} are copies of {pictures}, by file name"
+            if "groups" in getattr(resolve_method(request.method), "respects", ()):
+                links.append(Links(copies.values, "picture ", names_groups=False))
+                notes.append(f"{said}; they stay together.")
+            else:
+                notes.append(f"{said}; the method knows no groups, so that they may be in different subsets.")
+    return joined(links), notes
+
+
+def _group_values(name: str, values: Sequence[Any]) -> list[Any]:
+    """Check the values that name groups; whole numbers count as integers."""
+    found = []
+    for value in values.tolist() if isinstance(values, np.ndarray) else values:
+        if isinstance(value, float) and value.is_integer():
+            value = int(value)
+        for each in value if isinstance(value, (list, tuple)) else (value,):
+            if each is not None and not isinstance(each, (str, int)) and each == each:
+                raise EvoSplitError(
+                    f"group_by={name!r} gives {str(each)[:40]!r} for a sample; a group is named by an integer or a text"
+                )
+        found.append(value)
+    if all(map(_is_alone, found)):
+        raise EvoSplitError(f"group_by={name!r}: no sample has a value there; name another field")
+    return found
+
+
+def _is_alone(value: Any) -> bool:
+    return value is None or value != value or (isinstance(value, (list, tuple)) and not value)
+
+
+def _counted(adapter: Adapter | type[Adapter], n: int) -> str:
+    return counted(n, adapter.nouns.sample, adapter.nouns.samples)
