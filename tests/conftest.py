@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 from importlib.util import find_spec
 
@@ -29,8 +28,31 @@ LONG = {
     "test_spark.py",
     "test_staging.py",
 }
-REQUIRE_BROWSER = "EVOSPLIT_REQUIRE_BROWSER"
 _sessions: list[fiftyone_session.FiftyOneSession] = []
+
+
+def pytest_addoption(parser):
+    """Let a machine that has everything insist on every test."""
+    parser.addoption("--no-skips", action="store_true", help="a test that is skipped is a failure")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    """Fail instead of skipping, where that is asked."""
+    return _insisting(item.config, (yield))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector):
+    """Fail instead of skipping a whole file, where that is asked."""
+    return _insisting(collector.config, (yield))
+
+
+def _insisting(config, report):
+    if report.outcome == "skipped" and config.getoption("no_skips") and not hasattr(report, "wasxfail"):
+        report.outcome = "failed"
+        report.longrepr = f"{report.longrepr[-1]}, and --no-skips allows for none"
+    return report
 
 
 def pytest_configure(config):
@@ -101,7 +123,7 @@ def app_address(fiftyone_home):
 
 @pytest.fixture(scope="module")
 def browser():
-    """Start the installed Chromium; without one the test is skipped, or fails where a browser is required.
+    """Start the installed Chromium; without one the test is skipped.
 
     Not for the whole session: an open Playwright keeps an event loop running, in which FiftyOne's operators behave
     differently.
@@ -109,10 +131,7 @@ def browser():
     executable = fiftyone_session.find_chromium()
     if executable is None or find_spec("playwright") is None:
         missing = "Chromium" if executable is None else "playwright"
-        reason = f"BROWSER TESTS DID NOT RUN: {missing} is not installed"
-        if os.environ.get(REQUIRE_BROWSER) == "1":
-            pytest.fail(f"{reason}, and {REQUIRE_BROWSER}=1 asks for it")
-        pytest.skip(reason)
+        pytest.skip(f"BROWSER TESTS DID NOT RUN: {missing} is not installed")
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:

@@ -1,4 +1,4 @@
-"""A Spark session of the tests; where there is none, a skip that says why, or a failure where it has to be there."""
+"""A Spark session of the tests; where there is none, a skip that says why."""
 
 from __future__ import annotations
 
@@ -9,20 +9,13 @@ from importlib.util import find_spec
 
 import pytest
 
-REQUIRE = "EVOSPLIT_REQUIRE_SPARK"  # "1" where a test that is skipped is a failure
-
 
 def check_spark():
-    """Skip, or fail where Spark has to be there."""
-    reason = None
+    """Skip where there is no Spark."""
     if find_spec("pyspark") is None:
-        reason = 'PySpark is not installed; run: pip install "evosplit-plugins[spark]"'
-    elif shutil.which("java") is None and "JAVA_HOME" not in os.environ:
-        reason = "there is no Java, which Spark runs on; install openjdk-17-jre-headless"
-    if reason is not None:
-        if os.environ.get(REQUIRE) == "1":
-            pytest.fail(f"{reason}, and {REQUIRE}=1 asks for it")
-        pytest.skip(reason)
+        pytest.skip('PySpark is not installed; run: pip install "evosplit-plugins[spark]"')
+    if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
+        pytest.skip("there is no Java, which Spark runs on; install openjdk-17-jre-headless")
 
 
 def new_session(master, folder):
