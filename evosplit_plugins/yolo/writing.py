@@ -99,9 +99,11 @@ class YoloOutput:
 
     def _free_name(self) -> str:
         """Name the yaml file: not data.yaml where another one is, which could be what was read."""
-        own = {name for run in read_record(self._root) for name in run.files}
-        there = [path.name for path in self._root.glob("*.y*ml")] if self._root.is_dir() else []
-        return "data" if set(there) <= own else "split"
+        own = {name for run in read_record(self._root) if run.writer == self._source.adapter for name in run.files}
+        read = [path for path in self._source.description.inputs if path.exists()]
+        there = self._root.glob("*.y*ml") if self._root.is_dir() else ()
+        taken = any(path.name not in own or any(map(path.samefile, read)) for path in there)
+        return "split" if taken else "data"
 
     def _check_keys(self) -> None:
         """Refuse subsets that Ultralytics would not find; it asks for train and val."""

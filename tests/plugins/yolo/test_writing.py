@@ -10,6 +10,7 @@ import yaml
 import yolo_files as yf
 
 from evosplit import EvoSplitError
+from evosplit_plugins.demo import draw_demo
 from evosplit_plugins.yolo import apply_split, audit, evosplit_yolo, read_counts
 from evosplit_plugins.yolo.ndjson import with_subset
 
@@ -67,6 +68,13 @@ class TestLists:
         for overwrite in (False, True):
             evosplit_yolo(data, tmp_path / "out", RATIOS, overwrite=overwrite)
             assert sorted(path.name for path in (tmp_path / "out").glob("*.yaml")) == ["data.yaml"]
+
+    def test_yaml_that_the_demo_wrote(self, tmp_path):
+        """A yaml file that EvoSplit wrote is an input like any other."""
+        data = draw_demo(tmp_path / "demo", n_images=20, format="yolo").root / "data.yaml"
+        before = data.read_bytes()
+        evosplit_yolo(data.parent, data.parent, RATIOS)
+        assert (data.read_bytes(), (data.parent / "split.yaml").exists()) == (before, True)
 
     def test_folds(self, data, tmp_path):
         """A yaml file for each fold; no image is listed twice."""
