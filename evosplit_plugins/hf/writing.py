@@ -16,7 +16,7 @@ from datasets.table import embed_table_storage
 from evosplit import EvoSplitError, Split
 from evosplit_plugins.adapter import Destination, Outcome, Write
 from evosplit_plugins.hf.adapter import HfWriting
-from evosplit_plugins.hf.reading import HfSource, needed_key
+from evosplit_plugins.hf.reading import HfSource, needed_key, no_bars
 from evosplit_plugins.hf.rows import is_stream, leaves_of
 from evosplit_plugins.output import Output
 from evosplit_plugins.progress import OnProgress
@@ -168,7 +168,8 @@ def _write_subsets(output: Output, split: Split, on_progress: OnProgress | None)
             else:
                 part.save_to_disk(str(staging.path(folder)), max_shard_size=limit)
 
-    written = output.write(output.plan(()), split, make)
+    with no_bars():
+        written = output.write(output.plan(()), split, make)
     subsets = [
         output.root / folder / ("data" if options.format == "parquet" else name)
         for folder, part in zip(folders, parts, strict=True)

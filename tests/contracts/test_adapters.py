@@ -370,6 +370,14 @@ class TestWriting:
         if not host.adapter().needs_output:
             assert host.subsets(None, tuple(RATIOS)) == {}
 
+    def test_silence(self, host, tmp_path, capfd):
+        """Nothing is printed: neither by us nor by the host's own progress bars."""
+        made = split(host, Request(ratios=RATIOS, method="random"), tmp_path / "out").split
+        adapter, paths = host.adapter(), host.write(samples(), "again")
+        capfd.readouterr()
+        apply_with(adapter, paths, made, output=tmp_path / "replayed", reading=host.reading)
+        assert capfd.readouterr() == ("", "")
+
     def test_progress(self, host, tmp_path):
         """One bar, from 0 to 1, that never falls back."""
         seen = []
