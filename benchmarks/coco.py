@@ -29,6 +29,8 @@ from pycocotools.coco import COCO
 
 import evosplit
 from benchmarks.common import Usage, in_fresh_process, machine_line, markdown_table, write_result
+from evosplit.ratios import Subsets
+from evosplit_plugins.adapter import Destination
 from evosplit_plugins.coco import CocoAdapter, CocoReading, CocoWriting
 
 RATIOS = {"train": 0.8, "val": 0.1, "test": 0.1}
@@ -150,7 +152,9 @@ def read_and_write(source: Path, out: Path) -> tuple[float, float]:
     split = evosplit.split(read.counts, RATIOS, method="random")
     _ = split.measures  # part of every report, and kept
     begin = time.process_time()
-    adapter.write(read, split, out, CocoWriting())
+    subsets = Subsets(split.names, split.sizes)
+    to = Destination(source=read, subsets=subsets, root=out, options=CocoWriting(), nouns=adapter.nouns)
+    adapter.plan(to)(split, None)
     return reading, time.process_time() - begin
 
 
