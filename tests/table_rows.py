@@ -38,7 +38,8 @@ def dealt(table, split, seed):
 
 
     def place(sample):
-        return hashlib.md5(f"{seed}:{sample}".encode()).hexdigest()[:15], sample
+        digest = hashlib.md5(f"{seed}:{sample}".encode()).digest()
+        return int.from_bytes(digest[:8], "little") % 2**60, sample
 
     for key, quotas in zip(split.sample_ids.tolist(), split.table.tolist(), strict=True):
         queue = sorted(cells.pop(key), key=place)

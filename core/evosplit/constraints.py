@@ -52,11 +52,14 @@ class GroupIndex:
     names
         What the user calls each group; None for a sample on its own.
     code_of_sample
-        The group of each sample, numbered in the order in which they first occur.
+        The group of each sample, or row, numbered in the order in which they first occur.
+    copies
+        Where rows stand for several samples of their group, how many; None where each is one.
     """
 
-    names: tuple[Any, ...]
+    names: Sequence[Any]
     code_of_sample: npt.NDArray[np.int64]
+    copies: Ints | None = None
 
     def __len__(self) -> int:
         return len(self.names)
@@ -64,7 +67,7 @@ class GroupIndex:
     @cached_property
     def sizes(self) -> Ints:
         """How many samples each group holds."""
-        return np.bincount(self.code_of_sample, minlength=len(self)).astype(np.int64)
+        return np.bincount(self.code_of_sample, weights=self.copies, minlength=len(self)).astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,13 +109,14 @@ class Constraints:
     @cached_property
     def n_locked(self) -> int:
         """How many samples are already placed."""
-        return int((self.locked != FREE).sum() if self.locked_copies is None else self.locked_copies.sum())
+        return int(self.held(int(self.locked.max(initial=0)) + 1).sum())
 
     def held(self, k: int) -> Ints:
         """Return how many samples are already placed in each of k subsets."""
         if self.locked_copies is not None:
             return np.asarray(self.locked_copies.sum(axis=0))
-        return np.bincount(self.locked[self.locked != FREE], minlength=k).astype(np.int64)
+        held, copies = self.locked != FREE, None if self.groups is None else self.groups.copies
+        return np.bincount(self.locked[held], None if copies is None else copies[held], minlength=k).astype(np.int64)
 
     def flz_bound(self, counts: LabelCounts, k: int) -> int:
         """Bound from below how many label-subset combinations stay empty, each label on its own."""
@@ -134,13 +138,15 @@ def resolve_constraints(
     counts: LabelCounts,
     subsets: Subsets,
     *,
-    groups: Iterable[Any] | None = None,
+    groups: Iterable[Any] | GroupIndex | None = None,
     locked: Locked = None,
     strata: Mapping[str, Any] | None = None,
     min_per_label: int = 1,
     label_weights: Mapping[str, float] | None = None,
 ) -> Constraints | None:
     """Check what the user asks for; None if it is nothing.
+
+    Groups may be a `GroupIndex` already: so adapters keep rows whole that stand for several samples.
 
     Examples
     --------
@@ -154,13 +160,13 @@ def resolve_constraints(
         raise EvoSplitError(
             f"min_per_label={min_per_label!r} is no minimum; give an integer of at least 1, or cover=False for none"
         )
-    if groups is not None and counts.has_copies:
+    if groups is not None and counts.has_copies and not isinstance(groups, GroupIndex):
         raise EvoSplitError(
             "groups= cannot be kept where rows of counts stand for several samples; "
             "pass one row for each group, or leave out copies="
         )
-    index = None if groups is None else _group_index(groups, counts.n_rows)
-    fixed, of_copies = _locked_subsets(locked, counts, subsets)
+    index = groups if groups is None or isinstance(groups, GroupIndex) else _group_index(groups, counts.n_rows)
+    fixed, of_copies = _locked_subsets(locked, counts, subsets, as_table=counts.has_copies and index is None)
     if index is not None:
         fixed = _lock_companions(index, fixed, subsets)
     made = Constraints(
@@ -237,16 +243,18 @@ def _locked_subsets(
     locked: Locked,
     counts: LabelCounts,
     subsets: Subsets,
+    *,
+    as_table: bool,
 ) -> tuple[Ints, Ints | None]:
     """Return `Constraints.locked` and `Constraints.locked_copies`."""
     nowhere = np.full(counts.n_rows, FREE, dtype=np.int64)
     if isinstance(locked, np.ndarray) and locked.ndim == 2:
         table = _checked_lock_table(locked, counts, subsets)
-        if counts.has_copies:
+        if as_table:
             return nowhere, table
         return np.where(table.any(axis=1), table.argmax(axis=1), FREE), None
     fixed = _locked_rows(locked, counts, subsets)
-    if not counts.has_copies:
+    if not as_table:
         return fixed, None
     table = np.zeros((counts.n_rows, len(subsets)), dtype=np.int64)
     held = np.flatnonzero(fixed != FREE)

@@ -379,7 +379,7 @@ def build_problem(
     locked = np.full(counts.n_rows, FREE, dtype=np.int64) if constraints is None else constraints.locked
     type_of_unit, copies, type_sizes = type_of_sample, multiplicity, np.ones(len(multiplicity), dtype=np.int64)
     groups = None if constraints is None else constraints.groups
-    if groups is not None and len(groups) == counts.n_rows:
+    if groups is not None and len(groups) == counts.n_rows == counts.n_samples:
         groups = None  # every sample is one of its own
     if groups is None and (as_table or counts.has_copies):
         crowd = _crowd(counts, subsets, type_of_sample, features, multiplicity, constraints)
@@ -390,7 +390,10 @@ def build_problem(
         unit_of_sample, n_units = groups.code_of_sample, len(groups)
         sizes = sp.csr_array(np.ones((len(multiplicity), 1), dtype=np.int32))
         features, weights = sp.csr_array(sp.hstack([features, sizes], format="csr")), np.append(weights, 1.0)
-        features, type_of_unit, copies = _merge_into_units(features, type_of_sample, unit_of_sample, n_units)
+        members = (counts.copies.astype(np.int32), (unit_of_sample, type_of_sample))
+        features, type_of_unit, copies = _merge_into_units(
+            sp.csr_array(members, shape=(n_units, features.shape[0])) @ features
+        )
         type_sizes = features[:, [-1]].toarray().ravel().astype(np.int64)
         of_unit = np.full(n_units, FREE, dtype=np.int64)
         of_unit[unit_of_sample] = locked
@@ -493,17 +496,12 @@ def _merge_with_strata(
     return type_of_sample, rows, multiplicity, [sp.csr_array(part[first]) for part in strata]
 
 
-def _merge_into_units(
-    features: sp.csr_array, type_of_sample: Ints, unit_of_sample: Ints, n_units: int
-) -> tuple[sp.csr_array, npt.NDArray[np.int32], Ints]:
-    """Sum the features of the samples of each unit and merge equal units: (features, type of each unit, copies)."""
+def _merge_into_units(features: sp.csr_array) -> tuple[sp.csr_array, npt.NDArray[np.int32], Ints]:
+    """Merge units with equal features: (features, type of each unit, copies)."""
     from evosplit import _kernels
 
-    ones = np.ones(len(unit_of_sample), dtype=np.int32)
-    members = sp.csr_array((ones, (unit_of_sample, type_of_sample)), shape=(n_units, features.shape[0]))
-    summed = sp.csr_array(members @ features)
-    summed.sort_indices()
-    summed = compact_csr(summed)
+    features.sort_indices()  # a product leaves them in any order
+    summed = compact_csr(features)
     first, type_of_unit = _kernels.distinct_rows(summed.indptr, summed.indices, summed.data)
     return sp.csr_array(summed[first]), type_of_unit, np.bincount(type_of_unit, minlength=len(first)).astype(np.int64)
 

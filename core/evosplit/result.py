@@ -120,8 +120,10 @@ class Split:
     @cached_property
     def sizes(self) -> tuple[int, ...]:
         """How many samples each subset holds."""
-        held = self.placement.sum(axis=0) if self.has_copies else np.bincount(self.placement, minlength=len(self.names))
-        return tuple(int(n) for n in held)
+        if self.has_copies:
+            return tuple(self.placement.sum(axis=0).tolist())
+        weights = self.counts.copies if self.counts is not None and self.counts.has_copies else None
+        return tuple(map(int, np.bincount(self.placement, weights, minlength=len(self.names))))
 
     def indices(self, name: str) -> npt.NDArray[np.int64]:
         """Return the positions of the samples of a subset, ascending."""

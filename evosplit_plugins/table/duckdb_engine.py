@@ -76,11 +76,10 @@ class DuckEngine(Engine):
     def query(self, sql: str, **tables: Any) -> Any:
         """Give what a query returns, as a relation."""
         # DuckDB finds these by their names, and keeps them as long as the relation.
-        cells, buckets, locks, placed = (tables.get(name) for name in ("cells", "buckets", "locks", "placed"))
-        long = tables.get("long")
+        cells, groups, locks, placed, long = map(tables.get, ("cells", "groups", "locks", "placed", "long"))
         with _as_sentences():
             made = self._relation.query(self.data, sql)
-        del cells, buckets, locks, placed, long
+        del cells, groups, locks, placed, long
         return made
 
     def like(self, relation: Any) -> DuckEngine:
@@ -122,37 +121,50 @@ class DuckEngine(Engine):
         """Turn a value into a text."""
         return f"CAST({expression} AS VARCHAR)"
 
-    def label_list(self, expression: str, field: str | None) -> str:
-        """Turn a list into a sorted list of texts."""
-        if field is not None:
-            expression = f"list_transform({expression}, lambda x: x.{self.quoted(field)})"
-        texts = f"CAST({expression} AS VARCHAR[])"
-        return f"list_sort(list_filter(coalesce({texts}, CAST([] AS VARCHAR[])), lambda x: x IS NOT NULL))"
+    def plucked(self, expression: str, field: str) -> str:
+        """Take a field of the structs in a list."""
+        return f"list_transform({expression}, lambda x: x.{self.quoted(field)})"
 
-    def parts(self, expression: str, delimiter: str) -> str:
-        """Cut a text into a sorted list."""
-        cut = f"list_transform(string_split({expression}, {self.literal(delimiter)}), lambda x: trim(x))"
-        return f"list_sort(coalesce(list_filter({cut}, lambda x: x <> ''), CAST([] AS VARCHAR[])))"
+    def as_texts(self, expression: str) -> str:
+        """Turn a list into one of texts."""
+        return f"CAST({expression} AS VARCHAR[])"
+
+    def cut(self, expression: str, delimiter: str) -> str:
+        """Cut a text into a list."""
+        return f"list_transform(string_split({expression}, {self.literal(delimiter)}), lambda x: nullif(trim(x), ''))"
 
     def from_json(self, expression: str) -> str:
         """Turn a JSON text into a list."""
         return f"from_json({expression}, '[\"VARCHAR\"]')"
 
-    def collected(self, expression: str) -> str:
-        """Gather texts into a sorted list."""
-        return f"list_sort(list({expression}) FILTER ({expression} IS NOT NULL))"
+    def tidied(self, expression: str) -> str:
+        """Sort a list without its nulls."""
+        return f"list_sort(list_filter(coalesce({expression}, CAST([] AS VARCHAR[])), lambda x: x IS NOT NULL))"
 
-    def listed(self, expressions: list[str]) -> str:
+    def list_key(self, expression: str) -> str:
+        """Add up the hashes of the texts, which takes half the time of sorting them."""
+        hashes = f"list_transform({expression}, lambda x: CASE WHEN x IS NOT NULL THEN hash(x) END)"
+        return f"coalesce(list_sum({hashes}), 0)"
+
+    def mixed(self, expressions: Sequence[str]) -> str:
+        """Hash values."""
+        return f"hash({', '.join(expressions)})"
+
+    def gathered(self, expression: str, condition: str) -> str:
+        """Gather values into a sorted list."""
+        return f"list_sort(list({expression}) FILTER (WHERE {condition}))"
+
+    def element(self, expression: str, position: str) -> str:
+        """Take an element of a list."""
+        return f"list_extract({expression}, {position})"
+
+    def listed(self, expressions: Sequence[str]) -> str:
         """Make a list of values."""
         return f"[{', '.join(expressions)}]"
 
-    def shifted(self, expression: str, bits: str) -> str:
-        """Shift an integer to the right."""
-        return f"({expression} >> {bits})"
-
     def hashed(self, seed: int, text: str) -> str:
         """Hash a text."""
-        return f"CAST('0x' || substr(md5('{seed}:' || {text}), 1, {HASH_BITS // 4}) AS BIGINT)"
+        return f"CAST(md5_number('{seed}:' || {text}) & {(1 << HASH_BITS) - 1} AS BIGINT)"
 
     def failing(self, message: str) -> str:
         """Stop the query with a message."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
@@ -47,15 +47,12 @@ class Engine(ABC):
         The word for it.
     data
         What the table is called in a query.
-    even
-        Whether rows of one kind have to be dealt out in parts, because one worker would get them all.
     ordered
         Whether rows have an order to keep.
     """
 
     name: ClassVar[str]
     data: str
-    even: ClassVar[bool] = False
     ordered: ClassVar[bool] = False
 
     @property
@@ -107,28 +104,44 @@ class Engine(ABC):
         return f"TRY_CAST({expression} AS BIGINT)"
 
     @abstractmethod
-    def label_list(self, expression: str, field: str | None) -> str:
-        """Turn a list, or a field of the structs in it, into a sorted list of texts without nulls, never null."""
+    def plucked(self, expression: str, field: str) -> str:
+        """Turn a list of structs into the list of one of their fields."""
 
     @abstractmethod
-    def parts(self, expression: str, delimiter: str) -> str:
-        """Cut a text where the delimiter is, into a sorted list of what is not blank, never null."""
+    def as_texts(self, expression: str) -> str:
+        """Turn a list into one of texts."""
+
+    @abstractmethod
+    def cut(self, expression: str, delimiter: str) -> str:
+        """Cut a text where the delimiter is, into a list; null for what is blank."""
 
     @abstractmethod
     def from_json(self, expression: str) -> str:
         """Turn a text such as `["cat", "dog"]` into a list of texts."""
 
     @abstractmethod
-    def collected(self, expression: str) -> str:
-        """Gather the texts of a group of rows into a sorted list."""
+    def tidied(self, expression: str) -> str:
+        """Sort a list of texts and leave out nulls; no list is an empty one."""
 
     @abstractmethod
-    def listed(self, expressions: list[str]) -> str:
+    def list_key(self, expression: str) -> str:
+        """Write a value that stands for a list of texts in any order: the same as for the list that is tidied."""
+
+    @abstractmethod
+    def mixed(self, expressions: Sequence[str]) -> str:
+        """Hash values into an integer of 64 bits, which only this engine has to know."""
+
+    @abstractmethod
+    def gathered(self, expression: str, condition: str) -> str:
+        """Gather the values of a group of rows into a sorted list, where a condition holds."""
+
+    @abstractmethod
+    def element(self, expression: str, position: str) -> str:
+        """Take an element of a list, counted from 1; null for the one at 0, and beyond the end."""
+
+    @abstractmethod
+    def listed(self, expressions: Sequence[str]) -> str:
         """Make a list of values."""
-
-    @abstractmethod
-    def shifted(self, expression: str, bits: str) -> str:
-        """Shift an integer to the right."""
 
     def is_nan(self, expression: str) -> str:
         """Tell whether a float is no number."""
@@ -136,7 +149,10 @@ class Engine(ABC):
 
     @abstractmethod
     def hashed(self, seed: int, text: str) -> str:
-        """Hash a text into an integer of `HASH_BITS` bits, the same on every engine."""
+        """Hash a seed and a text into an integer of `HASH_BITS` bits, the same on every engine.
+
+        Those are the last bits of the first eight bytes of the MD5 of `seed:text`, the least significant byte first.
+        """
 
     @abstractmethod
     def failing(self, message: str) -> str:

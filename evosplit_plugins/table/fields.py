@@ -6,33 +6,31 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from dataclasses import fields as dataclass_fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse import csr_array
 
 from evosplit import EvoSplitError, LabelCounts, Split
 from evosplit.constraints import FEW_NUMBERS, binned
-from evosplit.front import ParetoFront
-from evosplit.wording import counted as in_words
 from evosplit.wording import listed
 from evosplit_plugins.files import names_file
-from evosplit_plugins.grouping import Links, joined
 from evosplit_plugins.request import Request
 from evosplit_plugins.source import Asked, Fields, Source, listed_ids, named_in_file
+from evosplit_plugins.table.groups import GroupedSplit, Groups, count_groups
 from evosplit_plugins.table.queries import Binned, CellColumns, Queries
 
 if TYPE_CHECKING:
     from evosplit_plugins.table.files import Opened
 
-__all__ = ["MOST_CELLS", "MOST_GROUPED", "Cells", "TableSource", "count_cells", "counted_labels"]
+__all__ = ["MOST_CELLS", "Cells", "TableSource", "cell_table", "count_cells", "counted_labels"]
 
 MOST_CELLS = 4_000_000  # distinct rows that one machine is asked to solve
-MOST_GROUPED = 4_000_000  # rows that are split in groups
 MOST_VALUES = 1_000_000  # different numbers of a stratum
 _BYTES_A_CELL = 1_400  # of memory, measured with six labels in each
-_BYTES_A_GROUPED_ROW = 1_700  # measured with twelve rows in a group
 
 Ints = npt.NDArray[np.int64]
 
@@ -44,35 +42,25 @@ class Cells:
     Attributes
     ----------
     columns
-        What tells them apart beside labels.
+        What is asked beside labels.
     found
-        As the engine gave them (an Arrow table), in the order of `keys`.
-    keys
-        What names each cell: its labels, and whatever else tells it apart, as JSON.
-    labels
-        The labels of each cell.
-    copies
-        How many rows each has.
+        As the engine gave them (an Arrow table), in the order of `ids`.
+    counts
+        The labels of each cell, which stands for its rows; the ids are its labels, and whatever else tells it apart, as
+        JSON.
     locks
         The subset in which its rows stay, -1 if they are free.
     """
 
     columns: CellColumns
     found: Any
-    keys: list[str]
-    labels: list[list[Any]]
-    copies: Ints
+    counts: LabelCounts
     locks: Ints
 
     def values(self, name: str) -> list[Any]:
         """Return what a column holds in each cell."""
         values: list[Any] = self.found.column(name).to_pylist()
         return values
-
-    @property
-    def counts(self) -> LabelCounts:
-        """The labels of each cell, which stands for its rows."""
-        return LabelCounts.from_lists(self.labels, ids=self.keys, copies=self.copies)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -92,7 +80,8 @@ class TableSource(Source):
     opened
         The files that it is in.
     state
-        The cells that were counted last, with the question that they answer and the table of locked ids.
+        The cells that were counted last and what is in each group, with the question that they answer and the ids that
+        are locked.
     """
 
     queries: Queries
@@ -117,7 +106,7 @@ class TableSource(Source):
                 "groups": list(columns.groups),
                 "strata": list(columns.strata),
                 "there": list(columns.there),
-                "named": columns.named,
+                "named": self.state["named"],
             }
         return known
 
@@ -178,134 +167,82 @@ class TableSource(Source):
         for parameter, columns in (("group_by", request.groups), ("stratify_by", request.strata)):
             self.check_columns(parameter, columns)
         cells = self.cells(request.groups, request.strata, request.locks, names)
-        lock_of = [None if lock < 0 else names[lock] for lock in cells.locks.tolist()]
-        if cells.columns.is_locked and None not in lock_of:
-            raise EvoSplitError("locked= places every sample already, so there is nothing to split; lock fewer")
         strata = {
             name: _categories(cells.values(f"s{number}"), cells.columns.bins.get(name))
             for number, name in enumerate(request.strata)
         }
-        locked = lock_of if cells.columns.is_locked else None
-        if not request.groups:
-            return Asked(cells.counts, None, locked, strata)
-        return self._in_groups(cells, request.groups, lock_of, strata)
-
-    def _in_groups(
-        self, cells: Cells, columns: Sequence[str], lock_of: Sequence[str | None], strata: Mapping[str, list[Any]]
-    ) -> Asked:
-        """Give the engine each row of a cell, since groups have to stay whole; the split is of cells again."""
-        total = int(cells.copies.sum())
-        if total > MOST_GROUPED:
-            raise EvoSplitError(
-                f"group_by={columns[0]!r}: {total:,} rows in groups would take about "
-                f"{total * _BYTES_A_GROUPED_ROW / 2**30:.0f} GiB; at most {MOST_GROUPED:,} are taken: leave "
-                "out group_by=, or split one row for each group"
-            )
-        links = [
-            Links(cells.values(f"g{number}"), f"{name}=" if len(columns) > 1 else "")
-            for number, name in enumerate(columns)
-        ]
-        names = joined(links) or []
-        code_of: dict[Any, int] = {}
-        codes = np.array([-1 if name is None else code_of.setdefault(name, len(code_of)) for name in names])
-        of_row = np.repeat(np.arange(len(cells.copies)), cells.copies)
-        groups = codes[of_row]
-        alone = groups < 0
-        groups[alone] = len(code_of) + np.arange(int(alone.sum()))
-        once = LabelCounts.from_lists(cells.labels)
-        locked = np.array([each or "" for each in lock_of], dtype=object)[of_row]
-        whole = cells.counts
-        notes = []
-        if alone.any():
-            n = int(alone.sum())
-            verb, each = ("has", "it is") if n == 1 else ("have", "each is")
-            what = " or ".join(map(repr, columns))
-            notes.append(f"{in_words(n, 'row', 'rows')} {verb} no {what}, so {each} a group of its own.")
-
-        def finish(split: Split) -> Split:
-            k = len(split.names)
-
-            def of_cells(assignment: npt.NDArray[Any]) -> Ints:
-                flat = np.bincount(of_row * k + assignment, minlength=len(cells.copies) * k)
-                return flat.reshape(-1, k).astype(np.int64)
-
-            front = split.front
-            tables = None if front is None else np.stack([of_cells(each) for each in front.placements])
-            kept = (
-                None
-                if front is None or tables is None
-                else ParetoFront(front.objectives, front.objective_names, tables, front.reference)
-            )
-            return replace(
-                split,
-                placement=of_cells(split.assignment),
-                sample_ids=whole.ids,
-                counts=whole,
-                front=kept,
-                constraints=None,
-                recorded_measures=None,
-            )
-
-        return Asked(
-            LabelCounts(once.matrix[of_row], labels=once.labels),
-            groups,
-            [each or None for each in locked.tolist()] if any(lock_of) else None,
-            {name: np.array(values, dtype=object)[of_row].tolist() for name, values in strata.items()},
-            tuple(notes),
-            finish,
-        )
+        if self.state["groups"] is not None:
+            groups: Groups = self.state["groups"]
+            _check_free(groups.lock)
+            return groups.asked(cells.counts, names, strata, request.groups)
+        if not cells.columns.is_locked:
+            return Asked(cells.counts, None, None, strata)
+        _check_free(cells.locks)
+        locked = [None if lock < 0 else names[lock] for lock in cells.locks.tolist()]
+        return Asked(cells.counts, None, locked, strata)
 
     def replay(self, split: Split) -> Split | None:
         """Find the cells of a saved split; the same rows then go to the same subsets."""
+        kept = split.source.get("cells")
         if not self.is_histogram:
-            if split.source.get("cells"):
+            if kept:
                 raise EvoSplitError(
                     f"the split is of {sum(split.sizes):,} rows that were only counted, and {self.called} has "
                     f"{len(self):,}; apply it to the table that was split"
                 )
             return None
-        kept = split.source.get("cells")
         if not isinstance(kept, Mapping):
             raise EvoSplitError(
                 f"the split names each of its samples, but the rows of {self.called} are only counted; pass "
                 "histogram=False to hold them"
             )
-        if kept.get("named"):
+        locks = {**dict.fromkeys(kept.get("there") or ()), **(kept.get("named") or {})}
+        cells = self.cells(tuple(kept.get("groups") or ()), tuple(kept.get("strata") or ()), locks, split.names)
+        quotas, copies = split.quotas(cells.counts.ids), cells.counts.copies
+        if not np.array_equal(quotas.sum(axis=1), copies):
+            row = int(np.argmax(quotas.sum(axis=1) != copies))
             raise EvoSplitError(
-                "the split locked rows by their ids, which its manifest does not keep; split again with the same seed "
-                "and locks, which gives the same subsets"
-            )
-        there = dict.fromkeys(kept.get("there") or ())
-        cells = self.cells(tuple(kept.get("groups") or ()), tuple(kept.get("strata") or ()), there, split.names)
-        quotas = split.quotas(cells.keys)
-        if not np.array_equal(quotas.sum(axis=1), cells.copies):
-            row = int(np.argmax(quotas.sum(axis=1) != cells.copies))
-            raise EvoSplitError(
-                f"{self.called} is not what was split: it has {cells.copies[row]:,} rows like {cells.keys[row]}, the "
+                f"{self.called} is not what was split: it has {copies[row]:,} rows like {cells.counts.ids[row]}, the "
                 f"split {quotas[row].sum():,}; apply it to the same table, or split anew"
             )
-        return replace(
-            split, placement=quotas, sample_ids=cells.counts.ids, counts=cells.counts if self.has_labels else None
-        )
+        found: dict[str, Any] = {
+            "placement": quotas,
+            "sample_ids": cells.counts.ids,
+            "counts": cells.counts if self.has_labels else None,
+        }
+        groups: Groups | None = self.state["groups"]
+        if groups is None:
+            return replace(split, **found)
+        into = groups.replayed(split, self.called)[None]
+        known = {each.name: getattr(split, each.name) for each in dataclass_fields(Split)}
+        return GroupedSplit(**{**known, **found, "values": groups.values, "into": into})
 
     def cells(
         self, groups: Sequence[str], strata: Sequence[str], locks: Mapping[str, Any], names: Sequence[str]
     ) -> Cells:
-        """Count the rows of each cell, unless that was done for the same question."""
+        """Count the rows of each cell, and what is in each group, unless that was done for the same question."""
         asked = (tuple(groups), tuple(strata), repr(locks), tuple(names))
         if self.state.get("asked") != asked:
-            columns, table = self._lock_columns(groups, strata, locks, names)
+            columns, ids = self._lock_columns(groups, strata, locks, names)
+            table = self._lock_table(ids)
+            # The locks of groups are told where these are counted.
+            telling = replace(columns, there={}, named=False) if groups else columns
             plain: Cells = self.state["plain"]
-            told = groups or strata or locks
-            cells = count_cells(self.queries, columns, self.called, table) if told else replace(plain, columns=columns)
-            self.state.update(asked=asked, cells=cells, locks=table)
+            cells = count_cells(self.queries, telling, self.called, table) if strata or telling.is_locked else plain
+            cells = replace(cells, columns=columns)
+            within = None
+            if groups:
+                tables = {} if table is None else {"locks": table}
+                within = count_groups(self.queries, columns, cell_table(cells), self.called, **tables)
+            named = {name: [each for each, j in ids.items() if names[j] == name] for name in locks} if ids else None
+            self.state.update(asked=asked, cells=cells, locks=table, groups=within, named=named)
         counted: Cells = self.state["cells"]
         return counted
 
     def _lock_columns(
         self, groups: Sequence[str], strata: Sequence[str], locks: Mapping[str, Any], names: Sequence[str]
-    ) -> tuple[CellColumns, Any]:
-        """Tell what tells cells apart, and make a table of the ids that are locked."""
+    ) -> tuple[CellColumns, dict[str, int]]:
+        """Tell what is asked about the rows, and which ids are locked."""
         there = {name: names.index(name) for name, reference in locks.items() if reference is None}
         if there and self.queries.subset is None:
             raise EvoSplitError(
@@ -318,11 +255,14 @@ class TableSource(Source):
             for each in [] if reference is None else _locked_ids(name, reference):
                 if ids.setdefault(str(each), names.index(name)) != names.index(name):
                     raise EvoSplitError(f"locked= puts the row {each!r} into two subsets; lock each into one")
-        columns = CellColumns(tuple(groups), tuple(strata), bins, there, named=bool(ids), n_subsets=len(names))
         if there:
             self._check_there(there)
+        return CellColumns(tuple(groups), tuple(strata), bins, there, named=bool(ids)), ids
+
+    def _lock_table(self, ids: Mapping[str, int]) -> Any:
+        """Make a table of the ids that are locked; None if there are none."""
         if not ids:
-            return columns, None
+            return None
         import pyarrow as pa
 
         into = pa.array(list(ids.values()), pa.int32())
@@ -338,7 +278,7 @@ class TableSource(Source):
             raise EvoSplitError(
                 f"locked= names {len(ids):,} rows, and {self.called} has {n:,} of them; leave out the others"
             )
-        return columns, table
+        return table
 
     def _check_there(self, there: Mapping[str, int]) -> None:
         """Refuse subsets that no row is in."""
@@ -376,8 +316,20 @@ class TableSource(Source):
         return Binned(tuple(highest[:-1]), tuple(titles[each] for each in used))
 
 
+def cell_table(cells: Cells, **columns: Any) -> Any:
+    """Make a table for the engine: the key and number of each free cell, and further columns."""
+    import pyarrow as pa
+
+    free = np.flatnonzero(cells.locks < 0)
+    keys = cells.found.column("cell_key").take(free)
+    return pa.table({"cell_key": keys, "cell": free, **{name: each[free] for name, each in columns.items()}})
+
+
 def count_cells(queries: Queries, columns: CellColumns, called: str, locks: Any = None) -> Cells:
     """Count the rows of each cell, in the order of their names."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
     engine = queries.engine
     tables = {} if locks is None else {"locks": locks}
     found = engine.fetch(queries.histogram(columns, MOST_CELLS + 1), **tables)
@@ -385,31 +337,61 @@ def count_cells(queries: Queries, columns: CellColumns, called: str, locks: Any 
         n = int(engine.fetch(queries.n_cells(columns), **tables).column("n")[0].as_py())
         raise EvoSplitError(
             f"{called} has {n:,} different rows, which would take about {n * _BYTES_A_CELL / 2**30:.0f} GiB on one "
-            f"machine; at most {MOST_CELLS:,} are solved: leave out rare labels, group_by= or stratify_by="
+            f"machine; at most {MOST_CELLS:,} are solved: leave out rare labels or stratify_by="
         )
-    labels = counted_labels(found.column("labels"), queries)
-    others = [name for name in columns.names if name not in ("labels", "lock")]
-    lock = [-1 if each is None else int(each) for each in found.column("lock").to_pylist()]
-    values = [found.column(name).to_pylist() for name in others]
-    titles = [*columns.groups, *columns.strata]
-    keys = []
-    for row, each in enumerate(labels):
-        if not titles and lock[row] < 0:
-            keys.append(json.dumps(each, ensure_ascii=False))
-        else:
-            more = {title: column[row] for title, column in zip(titles, values, strict=True)}
-            more |= {"locked": lock[row]} if lock[row] >= 0 else {}
-            keys.append(json.dumps([each, more], ensure_ascii=False, sort_keys=True))
-    order = sorted(range(len(keys)), key=keys.__getitem__)
-    copies = np.array(found.column("n").to_pylist(), dtype=np.int64)
-    return Cells(
-        columns,
-        found.take(order),
-        [keys[row] for row in order],
-        [labels[row] for row in order],
-        copies[order],
-        np.array(lock, dtype=np.int64)[order],
-    )
+    labels = found.column("labels")
+    if queries.labels.form == "counts":
+        labels = pa.chunked_array([counted_labels(labels, queries)], pa.list_(pa.string()))
+    ids = _as_json(labels)
+    lock = found.column("lock").fill_null(-1).to_numpy()
+    if columns.strata or columns.is_locked:
+        values = [found.column(f"s{number}").to_pylist() for number in range(len(columns.strata))]
+        written = json.JSONEncoder(ensure_ascii=False, sort_keys=True).encode
+        for row, each in enumerate(ids := ids.to_pylist()):
+            more = {title: column[row] for title, column in zip(columns.strata, values, strict=True)}
+            more |= {"locked": int(lock[row])} if lock[row] >= 0 else {}
+            ids[row] = f"[{each}, {written(more)}]" if more else each
+        ids = pa.array(ids)
+    order = pc.sort_indices(ids)
+    counts = _counted(labels.take(order), ids.take(order).to_pylist(), found.column("n").take(order).to_numpy())
+    cells = Cells(columns, found.take(order), counts, lock[order].astype(np.int64))
+    keys = cells.found.column("cell_key").to_numpy()[cells.locks < 0]
+    if len(np.unique(keys)) < len(keys):
+        raise EvoSplitError(
+            f"two kinds of rows of {called} have the same hash of 64 bits, by chance; add another label"
+        )
+    return cells
+
+
+def _as_json(labels: Any) -> Any:
+    """Write lists of labels as JSON; all of it in Arrow, for there may be millions."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    lists = labels.combine_chunks()
+    known = lists.flatten().dictionary_encode()
+    written = pa.array([json.dumps(each, ensure_ascii=False) for each in known.dictionary.to_pylist()], pa.string())
+    lists = pa.ListArray.from_arrays(_offsets(lists), written.take(known.indices))
+    return pc.binary_join_element_wise("[", pc.binary_join(lists, ", "), "]", "")
+
+
+def _counted(labels: Any, ids: list[str], copies: Ints) -> LabelCounts:
+    """Count what `LabelCounts.from_lists` counts, in Arrow."""
+    lists = labels.combine_chunks()
+    known = lists.flatten().dictionary_encode()
+    names = known.dictionary.to_pylist()
+    order = LabelCounts.from_lists([names]).labels
+    column = {name: j for j, name in enumerate(order)}
+    columns = np.array([column[name] for name in names], dtype=np.int32)[known.indices.to_numpy()]
+    made = (np.ones(len(columns), dtype=np.int32), columns, _offsets(lists).to_numpy())
+    return LabelCounts(csr_array(made, shape=(len(ids), len(order))), ids=ids, labels=order, copies=copies)
+
+
+def _offsets(lists: Any) -> Any:
+    """Return where each list begins, from 0 on."""
+    import pyarrow.compute as pc
+
+    return pc.subtract(lists.offsets, lists.offsets[0])
 
 
 def counted_labels(column: Any, queries: Queries) -> list[list[Any]]:
@@ -427,6 +409,11 @@ def _locked_ids(subset: str, reference: Any) -> list[Any]:
     if isinstance(reference, (str, os.PathLike)):
         return named_in_file(Path(reference), subset)[0]
     return listed_ids(reference, subset)
+
+
+def _check_free(locks: Ints) -> None:
+    if (locks >= 0).all():
+        raise EvoSplitError("locked= places every sample already, so there is nothing to split; lock fewer")
 
 
 def _numbers_of(values: list[Any]) -> list[Any]:

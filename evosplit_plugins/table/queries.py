@@ -2,7 +2,9 @@
 
 Rows that nobody has to tell apart, because their labels and whatever else matters are equal, form a *cell*. The engine
 counts the rows of each cell; the split says how many of them go to each subset; and the rows of a cell are dealt out in
-the order of a hash of seed and id, which is the same on every engine and in any order of the rows.
+the order of a hash of seed and id, which is the same on every engine and in any order of the rows. So a subset of a
+cell ends at some hash: once the engine has found these limits, a row's own hash tells where it goes, and no row waits
+for another.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from evosplit_plugins.table.engine import HASH_BITS, Engine
+from evosplit_plugins.table.engine import Engine
 
 __all__ = ["CHANGED", "PREFIX", "Binned", "CellColumns", "Labels", "Queries"]
 
@@ -44,21 +46,35 @@ class Labels:
     delimiter: str = ""
     columns: tuple[str, ...] = ()
 
-    def sql(self, engine: Engine) -> str:
-        """Write the labels of a row as a list, which is never null."""
-        at = engine.quoted(self.column)
-        if self.form == "list":
-            return engine.label_list(at, self.field)
-        if self.form == "cut":
-            return engine.parts(at, self.delimiter)
-        if self.form == "json":
-            return engine.label_list(engine.from_json(f"nullif(trim({at}), '')"), None)
-        if self.form == "single":
-            text = f"nullif(trim({engine.as_text(at)}), '')"
-            return engine.label_list(_only(engine, text), None)
+    def raw(self, engine: Engine) -> list[str]:
+        """Write what the labels of a row are made of; rows where that is equal have equal labels."""
         if self.form == "counts":
-            return engine.listed([f"coalesce({engine.as_integer(engine.quoted(name))}, 0)" for name in self.columns])
-        return engine.label_list(_only(engine, engine.as_text("NULL")), None)
+            return [f"coalesce({engine.as_integer(engine.quoted(name))}, 0)" for name in self.columns]
+        at = engine.quoted(self.column) if self.form != "none" else engine.as_text("NULL")
+        return [at if self.field is None else engine.plucked(at, self.field)]
+
+    def sql(self, engine: Engine, raw: Sequence[str] | None = None) -> str:
+        """Write the labels of a row as a list, which is sorted and never null; `raw` names what `raw()` gave."""
+        made = self._listed(engine, raw or self.raw(engine))
+        return made if self.form == "counts" else engine.tidied(made)
+
+    def key(self, engine: Engine) -> str:
+        """Write a number that stands for the labels of a row."""
+        made = self._listed(engine, self.raw(engine))
+        return made if self.form == "counts" else engine.list_key(made)
+
+    def _listed(self, engine: Engine, raw: Sequence[str]) -> str:
+        """Write the labels as a list in any order, which may be null and hold nulls."""
+        if self.form == "counts":
+            return engine.listed(raw)
+        (at,) = raw
+        if self.form == "list":
+            return engine.as_texts(at)
+        if self.form == "cut":
+            return engine.cut(at, self.delimiter)
+        if self.form == "json":
+            return engine.as_texts(engine.from_json(f"nullif(trim({at}), '')"))
+        return engine.listed([f"nullif(trim({engine.as_text(at)}), '')"])
 
 
 @dataclass(frozen=True)
@@ -71,7 +87,7 @@ class Binned:
 
 @dataclass(frozen=True)
 class CellColumns:
-    """What tells cells apart beside labels.
+    """What a request asks about the rows beside their labels; strata and locks tell cells apart.
 
     Attributes
     ----------
@@ -83,8 +99,6 @@ class CellColumns:
         Subsets that rows stay in, by their numbers, as the column of subsets names them.
     named
         Whether further locked rows are named in the table `locks`.
-    n_subsets
-        How many subsets there are.
     """
 
     groups: tuple[str, ...] = ()
@@ -92,13 +106,6 @@ class CellColumns:
     bins: Mapping[str, Binned] = field(default_factory=dict)
     there: Mapping[str, int] = field(default_factory=dict)
     named: bool = False
-    n_subsets: int = 0
-
-    @property
-    def names(self) -> list[str]:
-        """What the columns that tell cells apart are called in queries."""
-        groups = [f"g{number}" for number in range(len(self.groups))]
-        return ["labels", *groups, *(f"s{number}" for number in range(len(self.strata))), "lock"]
 
     @property
     def is_locked(self) -> bool:
@@ -134,10 +141,11 @@ class Queries:
 
     # Checks
 
-    def sizes(self) -> str:
-        """Count rows, and those that have an id."""
+    def sizes(self, *, unique: bool) -> str:
+        """Count rows, those that have an id, and (with `unique`) how many different ids there are at least."""
         at = self.engine.quoted(self.id)
-        return f"SELECT count(*) AS n_rows, count({at}) AS n_ids FROM {self.engine.data}"
+        more = f", count(DISTINCT {self.engine.mixed([at])}) AS n_different" if unique else ""
+        return f"SELECT count(*) AS n_rows, count({at}) AS n_ids{more} FROM {self.engine.data}"
 
     def repeated_ids(self) -> str:
         """Count the ids that occur more than once, and give one of them with its number of rows."""
@@ -157,15 +165,12 @@ class Queries:
     def rows(self, columns: Sequence[str] = (), *, labels: bool = True, position: str | None = None) -> str:
         """Give the id and labels of each row, and of some columns the values."""
         id_at = self.engine.quoted(self.id)
-        chosen = [f"{id_at if self._id_is_integer else self.engine.as_text(id_at)} AS id"]
+        is_integer = self.engine.columns[self.id].kind == "integer"
+        chosen = [f"{id_at if is_integer else self.engine.as_text(id_at)} AS id"]
         chosen += [f"{self.labels.sql(self.engine)} AS labels"] if labels else []
         chosen += [f"{self.column(name)} AS v{number}" for number, name in enumerate(columns)]
         chosen += [f"{self.engine.quoted(position)} AS at"] if position is not None else []
         return f"SELECT {', '.join(chosen)} FROM {self.engine.data}"
-
-    @property
-    def _id_is_integer(self) -> bool:
-        return self.engine.columns[self.id].kind == "integer"
 
     # Cells
 
@@ -175,69 +180,114 @@ class Queries:
         return f"SELECT {at} AS value, count(*) AS n FROM {self.engine.data} GROUP BY {at} LIMIT {most}"
 
     def histogram(self, cells: CellColumns, most: int) -> str:
-        """Count the rows of each cell."""
-        named = ", ".join(f"{PREFIX}{name} AS {name}" for name in cells.names)
-        return f"SELECT {named}, count(*) AS n FROM ({self._keyed(cells)}) AS keyed GROUP BY {_own(cells)} LIMIT {most}"
+        """Count the rows of each cell, and give the number that stands for it.
+
+        Rows are grouped as they are first: that leaves few lists to sort.
+        """
+        strata = [f"s{number}" for number in range(len(cells.strata))]
+        given = {f"r{number}": each for number, each in enumerate(self.labels.raw(self.engine))}
+        raw = list(given)
+        given |= {name: self._stratum(of, cells) for name, of in zip(strata, cells.strata, strict=True)}
+        given["lock"] = self._lock(cells)
+        inner = self._grouped(_selected(given, self._rows(cells)), list(given), "count(*)")
+        told = {"labels": self.labels.sql(self.engine, raw), **{name: name for name in (*strata, "lock", "n")}}
+        found = self._grouped(_selected(told, f"({inner}) AS raw"), ["labels", *strata, "lock"], "sum(n)")
+        key = "labels" if self.labels.form == "counts" else self.engine.list_key("labels")
+        return f"SELECT c.*, {self.engine.mixed([key, *strata])} AS cell_key FROM ({found}) AS c LIMIT {most}"
 
     def n_cells(self, cells: CellColumns) -> str:
         """Count the cells."""
-        names = _own(cells)
-        return f"SELECT count(*) AS n FROM (SELECT {names} FROM ({self._keyed(cells)}) AS keyed GROUP BY {names}) AS c"
+        return f"SELECT count(*) AS n FROM ({self.histogram(cells, 1 << 62)}) AS c"
 
-    def in_buckets(self, cells: CellColumns, seed: int) -> str:
-        """Count the rows of each bucket of the cells that are dealt out in buckets."""
+    def in_groups(self, cells: CellColumns, most: int) -> str:
+        """Count the rows of each cell in each group, locked ones by themselves; the table `cells` holds the cells."""
+        names = [f"g{number}" for number in range(len(cells.groups))]
+        given = {name: self._group(of) for name, of in zip(names, cells.groups, strict=True)}
+        given |= {"lock": self._lock(cells), "cell_key": self._key(cells)}
+        rows = _selected(given, self._rows(cells))
+        joined = (
+            f"SELECT {', '.join([*(f'k.{name}' for name in names), 'k.lock', 'c.cell'])} FROM ({rows}) AS k "
+            f"LEFT JOIN {self.engine.table('cells')} AS c ON k.cell_key = c.cell_key"
+        )
+        return f"{self._grouped(joined, [*names, 'lock', 'cell'], 'count(*)')} LIMIT {most}"
+
+    def n_groups(self, cells: CellColumns) -> str:
+        """Count the groups, and the rows that have none."""
+        given = [self._group(name) for name in cells.groups]
+        inner = f"SELECT {', '.join(f'{at} AS g{number}' for number, at in enumerate(given))}, count(*) AS n"
+        alone = " AND ".join(f"g{number} IS NULL" for number in range(len(given)))
+        found = f"{inner} FROM {self.engine.data} AS d GROUP BY {', '.join(given)}"
+        return f"SELECT count(*) AS n, sum(CASE WHEN {alone} THEN n - 1 ELSE 0 END) AS n_alone FROM ({found}) AS g"
+
+    # Rows and their subsets
+
+    def limits(self, cells: CellColumns, seed: int, n_limits: int) -> str:
+        """Find the hash at which each subset of a cell ends, and the one after it.
+
+        The table `cells` has for each limit the number of rows up to it (`upto`), and a range of hashes in which it
+        lies as good as certainly (`low`, `high`): only hashes in these are sorted. A limit outside of its range is
+        wrong.
+        """
+        engine = self.engine
+        rows = _selected(
+            {"cell_key": self._key(cells), "h": self._hash(seed)}, f"{self._rows(cells)}{self._free(cells)}"
+        )
+        inside = " OR ".join(f"k.h BETWEEN c.low{j} AND c.high{j}" for j in range(n_limits))
+        ranged = f"SELECT k.h, c.*, {inside} AS inside FROM ({rows}) AS k JOIN {engine.table('cells')} AS c " \
+                 "ON k.cell_key = c.cell_key"  # fmt: skip
+        skipped = [f"count(CASE WHEN h < low{j} AND NOT inside THEN 1 END) AS skipped{j}" for j in range(n_limits)]
+        found = ", ".join(["cell", "count(*) AS n", f"{engine.gathered('h', 'inside')} AS hs", *skipped])
+        told = ["f.cell", "f.n"]
+        for j in range(n_limits):
+            at = f"greatest(c.upto{j} - f.skipped{j}, 0)"
+            told += [f"{engine.element('f.hs', at)} AS t{j}", f"{engine.element('f.hs', f'{at} + 1')} AS after{j}"]
         return (
-            f"SELECT {PREFIX}cell AS cell, {PREFIX}bucket AS bucket, count(*) AS n FROM "
-            f"({self._in_cells(cells, seed)}) AS found WHERE {PREFIX}bits > 0 AND {PREFIX}lock IS NULL "
-            f"GROUP BY {PREFIX}cell, {PREFIX}bucket"
+            f"SELECT {', '.join(told)} FROM (SELECT {found} FROM ({ranged}) AS r GROUP BY cell) AS f "
+            f"JOIN {engine.table('cells')} AS c ON f.cell = c.cell"
         )
 
     def placed(
-        self,
-        cells: CellColumns,
-        seed: int,
-        names: Sequence[str],
-        *,
-        buckets: bool,
-        keep: Sequence[str],
-        column: str,
+        self, cells: CellColumns, seed: int, names: Sequence[str], *, keep: Sequence[str], column: str, free: bool
     ) -> str:
         """Give all rows with their subset.
 
         Parameters
         ----------
         cells
-            What tells cells apart; the table `cells` holds them, with the cumulative quotas of the subsets.
+            What is asked about the rows. The table `cells` holds the hash at which each subset of a cell ends, and with
+            groups the table `groups` the number of the subset of each.
         seed
             The seed of the order within a cell.
         names
             The subsets.
-        buckets
-            Whether the table `buckets` says how many rows of a cell come before those of each bucket.
         keep
             The columns of the result, in order; `column` among them is replaced, else it comes last.
         column
             What the column with the subsets is called.
+        free
+            Whether there are rows that are neither locked nor in a group.
         """
-        ranked = (
-            f"row_number() OVER (PARTITION BY {PREFIX}cell, {PREFIX}bucket, {PREFIX}lock "
-            f"ORDER BY {PREFIX}hashed, {PREFIX}id)"
-        )
-        inner = f"SELECT found.*, {ranked} AS {PREFIX}rank FROM ({self._in_cells(cells, seed)}) AS found"
-        rank = f"{PREFIX}rank"
-        if buckets:
-            inner = (
-                f"SELECT ranked.*, coalesce(b.before, 0) AS {PREFIX}before FROM ({inner}) AS ranked LEFT JOIN "
-                f"{self.engine.table('buckets')} AS b ON ranked.{PREFIX}cell = b.cell "
-                f"AND ranked.{PREFIX}bucket = b.bucket"
-            )
-            rank = f"({PREFIX}rank + {PREFIX}before)"
-        cases = [f"WHEN {rank} <= {PREFIX}upto{j} THEN {self.engine.literal(name)}" for j, name in enumerate(names)]
+        engine = self.engine
+        given = {f"{PREFIX}g{number}": self._group(name) for number, name in enumerate(cells.groups)}
+        cases = []
         if cells.is_locked:
-            stay = [f"WHEN {PREFIX}lock = {j} THEN {self.engine.literal(name)}" for j, name in enumerate(names)]
-            cases = [*stay, *cases]
+            given[f"{PREFIX}lock"] = self._lock(cells)
+            cases += [f"WHEN k.{PREFIX}lock = {j} THEN {engine.literal(name)}" for j, name in enumerate(names)]
+        joins = ""
+        if cells.groups:
+            same = [f"k.{PREFIX}g{number} IS NOT DISTINCT FROM g.g{number}" for number in range(len(cells.groups))]
+            joins += f" LEFT JOIN {engine.table('groups')} AS g ON {' AND '.join(same)}"
+            cases += [f"WHEN g.into = {j} THEN {engine.literal(name)}" for j, name in enumerate(names)]
+        if free:
+            given |= {f"{PREFIX}key": self._key(cells), f"{PREFIX}hash": self._hash(seed)}
+            joins += f" LEFT JOIN {engine.table('cells')} AS c ON k.{PREFIX}key = c.cell_key"
+            alone = "".join(f" AND k.{PREFIX}g{number} IS NULL" for number in range(len(cells.groups)))
+            for j, name in enumerate(names):
+                cases.append(f"WHEN k.{PREFIX}hash <= c.t{j}{alone} THEN {engine.literal(name)}")
         made = f"CASE {' '.join(cases)} ELSE {self._failing} END"
-        return f"SELECT {self._chosen(keep, column, made)} FROM ({inner}) AS placed"
+        rows = f"SELECT {', '.join(['d.*', *(f'{each} AS {name}' for name, each in given.items())])}"
+        chosen = self._chosen(keep, column, made, "k.")
+        return f"SELECT {chosen} FROM ({rows} FROM {self._rows(cells)}) AS k{joins}"
 
     def joined(self, keep: Sequence[str], column: str) -> str:
         """Give all rows with the subset that the table `placed` has for their ids."""
@@ -254,38 +304,36 @@ class Queries:
     def _failing(self) -> str:
         return self.engine.as_text(self.engine.failing(CHANGED))
 
-    def _chosen(self, keep: Sequence[str], column: str, made: str, prefix: str = "") -> str:
+    def _chosen(self, keep: Sequence[str], column: str, made: str, prefix: str) -> str:
         named = f"{made} AS {self.engine.quoted(column)}"
         kept = [named if name == column else f"{prefix}{self.engine.quoted(name)}" for name in keep]
         return ", ".join(kept if column in keep else [*kept, named])
 
-    def _keyed(self, cells: CellColumns, *, seed: int | None = None) -> str:
-        """Give each row what tells its cell; with a seed, also the row itself and its hash."""
-        engine = self.engine
-        id_text = engine.as_text(f"d.{engine.quoted(self.id)}")
-        chosen = [f"{self.labels.sql(engine)} AS {PREFIX}labels"]
-        chosen += [f"{self._group(name)} AS {PREFIX}g{number}" for number, name in enumerate(cells.groups)]
-        chosen += [f"{self._stratum(name, cells)} AS {PREFIX}s{number}" for number, name in enumerate(cells.strata)]
-        chosen.append(f"{self._lock(cells)} AS {PREFIX}lock")
-        if seed is not None:
-            chosen += ["d.*", f"{id_text} AS {PREFIX}id", f"{engine.hashed(seed, id_text)} AS {PREFIX}hashed"]
-        source = f"{engine.data} AS d"
-        if cells.named:
-            source += f" LEFT JOIN {engine.table('locks')} AS l ON {id_text} = l.locked_id"
-        return f"SELECT {', '.join(chosen)} FROM {source}"
+    def _grouped(self, rows: str, names: Sequence[str], n: str) -> str:
+        listed = ", ".join(names)
+        return f"SELECT {listed}, CAST({n} AS BIGINT) AS n FROM ({rows}) AS k GROUP BY {listed}"
 
-    def _in_cells(self, cells: CellColumns, seed: int) -> str:
-        """Give each row the number of its cell, with the quotas of that, and its bucket there."""
-        same = [f"k.{PREFIX}labels = c.labels"]
-        same += [f"k.{PREFIX}{name} IS NOT DISTINCT FROM c.{name}" for name in cells.names if name[0] in "gs"]
-        shift = f"CAST({HASH_BITS} - c.bits AS INTEGER)"
-        bucket = f"CASE WHEN c.bits > 0 THEN {self.engine.shifted(f'k.{PREFIX}hashed', shift)} ELSE 0 END"
-        quotas = ", ".join(f"c.upto{j} AS {PREFIX}upto{j}" for j in range(cells.n_subsets))
-        return (
-            f"SELECT k.*, c.cell AS {PREFIX}cell, c.bits AS {PREFIX}bits, {bucket} AS {PREFIX}bucket, {quotas} "
-            f"FROM ({self._keyed(cells, seed=seed)}) AS k LEFT JOIN {self.engine.table('cells')} AS c "
-            f"ON {' AND '.join(same)}"
-        )
+    def _rows(self, cells: CellColumns) -> str:
+        """Write the table, called `d`, with the locks of rows that are named."""
+        named = f" LEFT JOIN {self.engine.table('locks')} AS l ON {self._id_text} = l.locked_id" if cells.named else ""
+        return f"{self.engine.data} AS d{named}"
+
+    def _free(self, cells: CellColumns) -> str:
+        """Restrict to rows that are neither locked nor in a group."""
+        told = [f"{self._group(name)} IS NULL" for name in cells.groups]
+        told += [f"{self._lock(cells)} IS NULL"] if cells.is_locked else []
+        return f" WHERE {' AND '.join(told)}" if told else ""
+
+    @property
+    def _id_text(self) -> str:
+        return self.engine.as_text(f"d.{self.engine.quoted(self.id)}")
+
+    def _hash(self, seed: int) -> str:
+        return self.engine.hashed(seed, self._id_text)
+
+    def _key(self, cells: CellColumns) -> str:
+        """Write the number that stands for the cell of a row."""
+        return self.engine.mixed([self.labels.key(self.engine), *(self._stratum(name, cells) for name in cells.strata)])
 
     def _group(self, name: str) -> str:
         kind = self.engine.columns[name].kind
@@ -314,16 +362,11 @@ class Queries:
         return f"CAST(CASE {cases} ELSE NULL END AS INTEGER)" if cases else "CAST(NULL AS INTEGER)"
 
 
+def _selected(given: Mapping[str, str], source: str) -> str:
+    return f"SELECT {', '.join(f'{each} AS {name}' for name, each in given.items())} FROM {source}"
+
+
 def _double(number: float) -> str:
     """Write a float so that every engine reads the same one."""
     text = repr(number) if math.isfinite(number) else "Infinity" if number > 0 else "-Infinity"
     return f"CAST('{text}' AS DOUBLE)"
-
-
-def _own(cells: CellColumns) -> str:
-    return ", ".join(f"{PREFIX}{name}" for name in cells.names)
-
-
-def _only(engine: Engine, text: str) -> str:
-    """Make a list of one text."""
-    return engine.listed([text])

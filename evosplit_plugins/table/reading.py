@@ -166,8 +166,9 @@ def with_labels(engine: Engine, how: TableReading, other: str, label_columns: Se
             f"label_table= has labels of {stray['n']:,} ids that the table does not have, for example "
             f"{stray['example']!r}; add them to the table, which has to name every sample"
         )
+    label = engine.as_text(engine.quoted(given[0]))
     gathered = (
-        f"SELECT {theirs} AS {PREFIX}key, {engine.collected(engine.as_text(engine.quoted(given[0])))} "
+        f"SELECT {theirs} AS {PREFIX}key, {engine.gathered(label, f'{label} IS NOT NULL')} "
         f"AS {LONG} FROM {other} GROUP BY {theirs}"
     )
     return engine.query(
@@ -254,7 +255,7 @@ def _field(element: ColumnType, name: str, field: str, shown: str) -> str | None
 
 def _checked_rows(queries: Queries, called: str, *, unique: bool) -> int:
     """Count the rows; refuse missing and repeated ids."""
-    found = queries.engine.fetch(queries.sizes()).to_pylist()[0]
+    found = queries.engine.fetch(queries.sizes(unique=unique)).to_pylist()[0]
     n_rows, n_ids = int(found["n_rows"]), int(found["n_ids"])
     if n_rows == 0:
         raise EvoSplitError(f"{called} has no rows; there is nothing to split")
@@ -262,7 +263,7 @@ def _checked_rows(queries: Queries, called: str, *, unique: bool) -> int:
         raise EvoSplitError(
             f"id_column={queries.id!r} is null in {n_rows - n_ids:,} of {n_rows:,} rows; every sample needs an id"
         )
-    if unique:
+    if unique and int(found["n_different"]) < n_rows:
         repeated = queries.engine.fetch(queries.repeated_ids()).to_pylist()[0]
         if repeated["n"]:
             raise EvoSplitError(

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evosplit import EvoSplitError, MissingExtraError
-from evosplit_plugins.table.engine import HASH_BITS, ColumnType, Engine
+from evosplit_plugins.table.engine import ColumnType, Engine
 from evosplit_plugins.table.reading import data_files, with_labels
 
 if TYPE_CHECKING:
@@ -38,7 +38,6 @@ class SparkEngine(Engine):
 
     name = "spark"
     data = "{data}"
-    even = True
 
     def __init__(self, frame: Any) -> None:
         self._frame = frame
@@ -106,37 +105,51 @@ class SparkEngine(Engine):
         """Turn a value into a text."""
         return f"CAST({expression} AS STRING)"
 
-    def label_list(self, expression: str, field: str | None) -> str:
-        """Turn a list into a sorted list of texts."""
-        if field is not None:
-            expression = f"transform({expression}, x -> x.{self.quoted(field)})"
-        texts = f"CAST({expression} AS ARRAY<STRING>)"
-        return f"array_sort(filter(coalesce({texts}, CAST(array() AS ARRAY<STRING>)), x -> x IS NOT NULL))"
+    def plucked(self, expression: str, field: str) -> str:
+        """Take a field of the structs in a list."""
+        return f"transform({expression}, x -> x.{self.quoted(field)})"
 
-    def parts(self, expression: str, delimiter: str) -> str:
-        """Cut a text into a sorted list."""
-        cut = f"transform(split({expression}, {self.literal(re.escape(delimiter))}), x -> trim(x))"
-        return f"array_sort(coalesce(filter({cut}, x -> x <> ''), CAST(array() AS ARRAY<STRING>)))"
+    def as_texts(self, expression: str) -> str:
+        """Turn a list into one of texts."""
+        return f"CAST({expression} AS ARRAY<STRING>)"
+
+    def cut(self, expression: str, delimiter: str) -> str:
+        """Cut a text into a list."""
+        return f"transform(split({expression}, {self.literal(re.escape(delimiter))}), x -> nullif(trim(x), ''))"
 
     def from_json(self, expression: str) -> str:
         """Turn a JSON text into a list."""
         return f"from_json({expression}, 'array<string>')"
 
-    def collected(self, expression: str) -> str:
-        """Gather texts into a sorted list."""
-        return f"array_sort(collect_list({expression}))"
+    def tidied(self, expression: str) -> str:
+        """Sort a list without its nulls."""
+        return f"array_sort(filter(coalesce({expression}, CAST(array() AS ARRAY<STRING>)), x -> x IS NOT NULL))"
 
-    def listed(self, expressions: list[str]) -> str:
+    def list_key(self, expression: str) -> str:
+        """Hash the list."""
+        return f"xxhash64({self.tidied(expression)})"
+
+    def mixed(self, expressions: Sequence[str]) -> str:
+        """Hash values; nulls, which Spark skips, are told."""
+        return f"xxhash64({', '.join(f'{each}, {each} IS NULL' for each in expressions)})"
+
+    def gathered(self, expression: str, condition: str) -> str:
+        """Gather values into a sorted list."""
+        return f"array_sort(collect_list({expression}) FILTER (WHERE {condition}))"
+
+    def element(self, expression: str, position: str) -> str:
+        """Take an element of a list."""
+        return f"get({expression}, CAST({position} - 1 AS INTEGER))"
+
+    def listed(self, expressions: Sequence[str]) -> str:
         """Make a list of values."""
         return f"array({', '.join(expressions)})"
 
-    def shifted(self, expression: str, bits: str) -> str:
-        """Shift an integer to the right."""
-        return f"shiftright({expression}, {bits})"
-
     def hashed(self, seed: int, text: str) -> str:
         """Hash a text."""
-        return f"CAST(conv(substring(md5(concat('{seed}:', {text})), 1, {HASH_BITS // 4}), 16, 10) AS BIGINT)"
+        md5 = f"md5(concat('{seed}:', {text}))"
+        digits = ", ".join(f"substring({md5}, {at}, {n})" for at, n in [(16, 1), *((at, 2) for at in range(13, 0, -2))])
+        return f"CAST(conv(concat({digits}), 16, 10) AS BIGINT)"
 
     def failing(self, message: str) -> str:
         """Stop the query with a message."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
@@ -15,16 +15,17 @@ from evosplit_plugins.output import Output, check_subset_names
 from evosplit_plugins.progress import OnProgress
 from evosplit_plugins.staging import Staging
 from evosplit_plugins.table.engine import HASH_BITS
-from evosplit_plugins.table.fields import Cells, TableSource
+from evosplit_plugins.table.fields import Cells, TableSource, cell_table
+from evosplit_plugins.table.groups import GroupedSplit, Groups
 from evosplit_plugins.table.queries import CHANGED, PREFIX
 
 if TYPE_CHECKING:
     from evosplit_plugins.table.adapter import TableWriting
 
-__all__ = ["HOT_ROWS", "TableOutput", "column_name", "placed_rows"]
+__all__ = ["TableOutput", "column_name", "placed_rows"]
 
-HOT_ROWS = 1_000_000  # of one cell: more are ranked in parts, so that no worker gets them all
-_PARTS = 4  # times as many parts as needed: hashes do not fill them evenly
+_HIGHEST = 1 << HASH_BITS  # beyond all hashes
+_DEVIATIONS, _FEW, _WIDER = 6.0, 20.0, 8.0  # standard deviations, and rows, in which a limit is looked for; then more
 
 
 def column_name(source: TableSource, column: str | None, *, is_kfold: bool) -> tuple[str, tuple[str, ...]]:
@@ -61,61 +62,59 @@ def placed_rows(source: TableSource, split: Split, *, column: str, keep: Sequenc
         ids = [str(each) for each in split.sample_ids.tolist()]
         placed = pa.table({"placed_id": pa.array(ids, pa.string()), "subset": pa.array(names.tolist(), pa.string())})
         return queries.engine.query(queries.joined(keep, column), placed=placed)
+    seed = int(split.settings.get("seed") or 0)  # that of a split without one is 0
     cells: Cells = source.state["cells"]
-    seed = _order_seed(split)
-    tables = {"cells": _quotas(cells, split, even=queries.engine.even)}
-    if source.state["locks"] is not None:
-        tables["locks"] = source.state["locks"]
-    buckets = _buckets(source, cells, seed, tables)
-    if buckets is not None:
-        tables["buckets"] = buckets
-    sql = queries.placed(cells.columns, seed, split.names, buckets=buckets is not None, keep=keep, column=column)
+    groups: Groups | None = source.state["groups"]
+    tables = {} if source.state["locks"] is None else {"locks": source.state["locks"]}
+    quotas = np.where(cells.locks[:, None] < 0, split.table, 0)
+    if groups is not None and isinstance(split, GroupedSplit):
+        into = split.subset_of_values
+        quotas = groups.quotas_alone(split.table, into)
+        named = {f"g{number}": pa.array(each) for number, each in enumerate(split.values)}  # fmt: skip
+        tables["groups"] = pa.table({**named, "into": pa.array(into, pa.int32())})
+    free = bool(quotas.any())
+    if free:
+        limits = _limits(source, cells, quotas, seed, tables)
+        tables["cells"] = cell_table(cells, **{f"t{j}": limits[:, j] for j in range(limits.shape[1])})
+    sql = queries.placed(cells.columns, seed, split.names, keep=keep, column=column, free=free)
     return queries.engine.query(sql, **tables)
 
 
-def _order_seed(split: Split) -> int:
-    """Return the seed by which the rows of a cell are ordered; that of a split without one is 0."""
-    return int(split.settings.get("seed") or 0)
+def _limits(source: TableSource, cells: Cells, quotas: Any, seed: int, tables: Mapping[str, Any]) -> Any:
+    """Return the hash at which each subset of each cell ends (cells x k).
 
-
-def _quotas(cells: Cells, split: Split, *, even: bool) -> Any:
-    """Make the table of free cells with the cumulative number of rows of each subset."""
-    import pyarrow as pa
-
-    table = split.table
-    free = np.flatnonzero(cells.locks < 0)
-    chosen = cells.found.take(free)
-    upto = np.cumsum(table[free], axis=1)
-    parts = {name: chosen.column(name) for name in cells.columns.names if name != "lock"}
-    bits = np.zeros(len(free), dtype=np.int32)
-    if even:
-        wanted = np.maximum(cells.copies[free] * _PARTS // HOT_ROWS, 1)
-        bits = np.where(cells.copies[free] > HOT_ROWS, np.ceil(np.log2(wanted)), 0).astype(np.int32)
-    parts["cell"] = pa.array(np.arange(len(free)), pa.int64())
-    parts["bits"] = pa.array(np.minimum(bits, HASH_BITS // 2), pa.int32())
-    parts |= {f"upto{j}": pa.array(upto[:, j], pa.int64()) for j in range(upto.shape[1])}
-    return pa.table(parts)
-
-
-def _buckets(source: TableSource, cells: Cells, seed: int, tables: dict[str, Any]) -> Any:
-    """Count how many rows of each large cell come before those of each bucket; None if no cell is large."""
-    import pyarrow as pa
-
-    quotas = tables["cells"]
-    bits = quotas.column("bits").to_numpy()
-    if not bits.any():
-        return None
-    found = source.queries.engine.fetch(source.queries.in_buckets(cells.columns, seed), **tables)
-    cell, bucket, n = (found.column(name).to_numpy() for name in ("cell", "bucket", "n"))
-    order = np.lexsort((bucket, cell))
-    cell, bucket, n = cell[order], bucket[order], n[order]
-    total = quotas.column(f"upto{cells.columns.n_subsets - 1}").to_numpy()
-    if not np.array_equal(np.bincount(cell, weights=n, minlength=len(bits))[bits > 0], total[bits > 0]):
-        raise EvoSplitError(CHANGED.partition(": ")[2])
-    before = np.cumsum(n) - n
-    first = np.r_[True, cell[1:] != cell[:-1]]
-    before -= np.maximum.accumulate(np.where(first, before, 0))
-    return pa.table({"cell": cell, "bucket": bucket, "before": before})
+    The engine sorts only hashes near to where a limit is expected, within so many standard deviations, and is asked
+    again where one is not among them.
+    """
+    upto = np.cumsum(quotas, axis=1)
+    n = upto[:, -1:]
+    limits = np.where(upto == n, _HIGHEST, -1)
+    open_ = (upto > 0) & (upto < n)
+    within, again = _DEVIATIONS, False
+    while open_.any():
+        share = upto / np.maximum(n, 1)
+        half = within * np.sqrt(share * (1 - share) / np.maximum(n, 1)) + _FEW / np.maximum(n, 1)
+        ends = [(np.clip(share + sign * half, 0, 1) * _HIGHEST).astype(np.int64) for sign in (-1, 1)]
+        low, high = np.where(open_, ends[0], _HIGHEST), np.where(open_, ends[1], -1)
+        asked = np.flatnonzero(open_.any(axis=1) if again else (n > 0).ravel())
+        columns = {f"{name}{j}": each[:, j] for name, each in (("upto", upto), ("low", low), ("high", high))
+                   for j in range(upto.shape[1] - 1)}  # fmt: skip
+        table = cell_table(cells, **columns).filter(np.isin(np.flatnonzero(cells.locks < 0), asked))
+        found = source.queries.engine.fetch(
+            source.queries.limits(cells.columns, seed, upto.shape[1] - 1), **{**tables, "cells": table}
+        )
+        cell = found.column("cell").to_numpy()
+        if len(cell) != len(asked) or not np.array_equal(found.column("n").to_numpy(), n[cell, 0]):
+            raise EvoSplitError(CHANGED.partition(": ")[2])
+        for j in range(upto.shape[1] - 1):
+            at, after = (found.column(f"{name}{j}").fill_null(-1).to_numpy() for name in ("t", "after"))
+            good = open_[cell, j] & (at >= low[cell, j]) & (at <= high[cell, j])
+            if (at == after)[good].any():
+                raise EvoSplitError(f"two ids of {source.queries.id!r} have the same hash; split with another seed")
+            limits[cell[good], j] = at[good]
+            open_[cell[good], j] = False
+        within, again = within * _WIDER, True
+    return limits
 
 
 class TableOutput:

@@ -456,11 +456,13 @@ class TestReplay:
         with pytest.raises(EvoSplitError, match=r"is not what was split: it has [\d,]+ rows like"):
             apply_split(table.slice(1), split)
 
-    def test_locked_rows(self, table):
-        """Ids that were locked are not in the manifest of a table that was only counted."""
-        split = evosplit_table(table, RATIOS, histogram=True, locked={"test": [table.column("id")[0].as_py()]}).split
-        with pytest.raises(EvoSplitError, match="locked rows by their ids"):
-            apply_split(table, split)
+    @pytest.mark.parametrize("group_by", [None, "clip"])
+    def test_locked_rows(self, table, tmp_path, group_by):
+        """Ids that were locked are kept beside the cells."""
+        ids = table.column("id").to_pylist()[:3]
+        made, split = evosplit_table(table, RATIOS, histogram=True, group_by=group_by, locked={"test": ids})
+        split.save(tmp_path / "split.json")
+        assert subset_of(apply_split(table, tmp_path / "split.json")) == subset_of(made)
 
     def test_counted_and_named(self, table, tmp_path):
         """A split that names samples needs them, and one of kinds of rows needs these."""
