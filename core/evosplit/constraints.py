@@ -57,7 +57,7 @@ class GroupIndex:
         Where rows stand for several samples of their group, how many; None where each is one.
     """
 
-    names: Sequence[Any]
+    names: tuple[Any, ...]
     code_of_sample: npt.NDArray[np.int64]
     copies: Ints | None = None
 

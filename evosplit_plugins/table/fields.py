@@ -353,7 +353,7 @@ def count_cells(queries: Queries, columns: CellColumns, called: str, locks: Any 
             ids[row] = f"[{each}, {written(more)}]" if more else each
         ids = pa.array(ids)
     order = pc.sort_indices(ids)
-    counts = _counted(labels.take(order), ids.take(order).to_pylist(), found.column("n").take(order).to_numpy())
+    counts = _counted(labels.take(order), ids.take(order), found.column("n").take(order).to_numpy())
     cells = Cells(columns, found.take(order), counts, lock[order].astype(np.int64))
     keys = cells.found.column("cell_key").to_numpy()[cells.locks < 0]
     if len(np.unique(keys)) < len(keys):
@@ -375,7 +375,7 @@ def _as_json(labels: Any) -> Any:
     return pc.binary_join_element_wise("[", pc.binary_join(lists, ", "), "]", "")
 
 
-def _counted(labels: Any, ids: list[str], copies: Ints) -> LabelCounts:
+def _counted(labels: Any, ids: Any, copies: Ints) -> LabelCounts:
     """Count what `LabelCounts.from_lists` counts, in Arrow."""
     lists = labels.combine_chunks()
     known = lists.flatten().dictionary_encode()
@@ -384,7 +384,8 @@ def _counted(labels: Any, ids: list[str], copies: Ints) -> LabelCounts:
     column = {name: j for j, name in enumerate(order)}
     columns = np.array([column[name] for name in names], dtype=np.int32)[known.indices.to_numpy()]
     made = (np.ones(len(columns), dtype=np.int32), columns, _offsets(lists).to_numpy())
-    return LabelCounts(csr_array(made, shape=(len(ids), len(order))), ids=ids, labels=order, copies=copies)
+    matrix = csr_array(made, shape=(len(ids), len(order)))
+    return LabelCounts(matrix, ids=ids.to_numpy(zero_copy_only=False), labels=order, copies=copies)
 
 
 def _offsets(lists: Any) -> Any:

@@ -43,7 +43,7 @@ class GroupedSplit(Split):
     @property
     def subset_of_values(self) -> Ints:
         """The subset of the rows with each combination of values."""
-        return self.into[self.chosen if len(self.into) > 1 else 0]
+        return np.asarray(self.into[self.chosen if len(self.into) > 1 else 0])
 
     def to_manifest(self, extra: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """Return what `Split.to_manifest` does, with the subset of each group."""
@@ -128,7 +128,7 @@ class Groups:
 
         return Asked(
             LabelCounts(counts.matrix[cell], labels=counts.labels, copies=copies if (copies > 1).any() else None),
-            GroupIndex([*self.names, *[None] * int(is_alone.sum())], group, copies),
+            GroupIndex((*self.names, *[None] * int(is_alone.sum())), group, copies),
             [None if lock < 0 else names[lock] for lock in self.lock[entry].tolist()]
             if (self.lock >= 0).any()
             else None,
