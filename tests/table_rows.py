@@ -6,6 +6,7 @@ import hashlib
 import json
 
 import pyarrow as pa
+import pytest
 
 RATIOS = {"train": 0.7, "val": 0.2, "test": 0.1}
 KINDS = [[], ["cat"], ["cat", "dog"], ["dog", "dog"], ["eel, grilled"], ["cat", "dog", "eel, grilled"], ["ä;ö"]]
@@ -29,13 +30,32 @@ def subset_of(table, column="split"):
     return dict(zip(table.column("id").to_pylist(), table.column(column).to_pylist(), strict=True))
 
 
+def as_kind(table, kind):
+    """Turn an Arrow table into one of another library."""
+    if kind == "pandas":
+        return table.to_pandas()
+    if kind == "polars":
+        return pytest.importorskip("polars").from_arrow(table)
+    if kind == "duckdb":
+        return pytest.importorskip("duckdb").connect().from_arrow(table)
+    return table
+
+
+def as_arrow(made, kind):
+    """Turn what came back into an Arrow table."""
+    if kind == "pandas":
+        return pa.Table.from_pandas(made, preserve_index=False)
+    if kind == "polars":
+        return made.to_arrow()
+    return made.to_arrow_table() if kind == "duckdb" else made
+
+
 def dealt(table, split, seed):
     """Deal the rows of each label set out in the order of a hash, as the split says: the rule, without an engine."""
     cells = {}
     for sample, labels in zip(table.column("id").to_pylist(), table.column("labels").to_pylist(), strict=True):
         cells.setdefault(json.dumps(sorted(labels), ensure_ascii=False), []).append(sample)
     expected = {}
-
 
     def place(sample):
         digest = hashlib.md5(f"{seed}:{sample}".encode()).digest()

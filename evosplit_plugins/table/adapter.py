@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +24,7 @@ __all__ = ["ENGINES", "TableAdapter", "TableReading", "TableWriting"]
 
 ENGINES = ("duckdb", "spark")
 _DETECTED = (".parquet", ".pq", ".jsonl")
+_OF_A_HUB = re.compile(r"-\d{5}-of-\d{5}$")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,10 +125,17 @@ class TableAdapter(Adapter):
     field = "column"
 
     def detect(self, paths: Sequence[str]) -> bool:
-        """Recognise what it has written, partitions named as Hive does, and several files of parquet or JSON lines."""
+        """Recognise files of parquet or JSON lines, partitions named as Hive does, and what it has written.
+
+        A file that is named as one of several on the Hugging Face Hub is left to that adapter, and so is every single
+        file where DuckDB is not installed.
+        """
         if len(paths) > 1:
             return all(Path(path).suffix.lower() in _DETECTED for path in paths)
         (path,) = map(Path, paths)
+        if path.is_file():
+            known = path.suffix.lower() in _DETECTED and _OF_A_HUB.search(path.stem) is None
+            return known and find_spec("duckdb") is not None
         if not path.is_dir():
             return False
         parts = [each for each in path.iterdir() if "=" in each.name and each.is_dir()]

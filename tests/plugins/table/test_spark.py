@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from spark_session import check_spark, new_session
-from table_rows import RATIOS, checksum, rows, subset_of
+from table_rows import RATIOS, checksum, subset_of
 
 from evosplit import EvoSplitError
 from evosplit.methods.evosplit import budget
@@ -32,12 +32,6 @@ def spark(tmp_path_factory):
     session = new_session("local[2]", tmp_path_factory.mktemp("spark"))
     yield session
     session.stop()
-
-
-@pytest.fixture(scope="module")
-def table():
-    """Give some rows."""
-    return rows()
 
 
 def spread(spark, table, n_partitions):

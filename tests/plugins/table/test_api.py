@@ -1,0 +1,39 @@
+"""Audits of tables: subsets that a column or files name."""
+
+from __future__ import annotations
+
+import pytest
+
+from evosplit import EvoSplitError
+
+pa = pytest.importorskip("pyarrow")
+pytest.importorskip("duckdb")
+
+import pyarrow.parquet as pq  # noqa: E402
+
+from evosplit_plugins.table import audit  # noqa: E402
+
+
+class TestAudit:
+    """Subsets that a column names."""
+
+    def test_leaks(self, table):
+        """Ids in two subsets and torn groups leak."""
+        names = ["train" if i % 4 else "test" for i in range(len(table))]
+        divided = table.append_column("split", pa.array(names))
+        twice = pa.concat_tables([divided, divided.slice(0, 1).set_column(5, "split", pa.array(["train"]))])
+        judged = audit(twice, group_by="clip", compare=False)
+        assert {leak.kind for leak in judged.leaks} >= {"group"}
+        assert [leak.n_shared for leak in judged.leaks if leak.kind != "group"] == [1]
+
+    def test_files_are_subsets(self, table, tmp_path):
+        """Several files without a column are a subset each."""
+        pq.write_table(table.slice(0, 400), tmp_path / "train.parquet")
+        pq.write_table(table.slice(400), tmp_path / "test.parquet")
+        judged = audit([tmp_path / "train.parquet", tmp_path / "test.parquet"], compare=False)
+        assert dict(zip(judged.split.names, judged.split.sizes, strict=True)) == {"train": 400, "test": 200}
+
+    def test_not_divided(self, table):
+        """A table without subsets cannot be judged."""
+        with pytest.raises(EvoSplitError, match="an audit compares subsets"):
+            audit(table)

@@ -1,0 +1,55 @@
+"""Groups by columns are never torn, held row by row or counted by the engine."""
+
+from __future__ import annotations
+
+import pytest
+from table_rows import RATIOS
+
+from evosplit import EvoSplitError
+
+pa = pytest.importorskip("pyarrow")
+pytest.importorskip("duckdb")
+
+from evosplit_plugins.table import evosplit_table, groups  # noqa: E402
+
+
+@pytest.mark.parametrize("histogram", [False, True])
+class TestGroups:
+    """In both forms of a table."""
+
+    def test_groups(self, table, histogram):
+        """A group is never torn; rows without one are on their own."""
+        made, split = evosplit_table(table, RATIOS, group_by="clip", histogram=histogram)
+        clips = {}
+        for clip, subset in zip(table.column("clip").to_pylist(), made.column("split").to_pylist(), strict=True):
+            if clip is not None:
+                clips.setdefault(clip, set()).add(subset)
+        assert all(len(each) == 1 for each in clips.values())
+        assert split.sizes == (420, 120, 60)
+        assert any(note.startswith("60 rows have no 'clip'") for note in split.notes)
+
+    def test_two_kinds_of_groups(self, table, histogram):
+        """Rows that share either value stay together."""
+        other = pa.array([None if i % 50 else f"chain {i // 200}" for i in range(len(table))])
+        linked = table.append_column("chain", other)
+        made = evosplit_table(linked, RATIOS, group_by=["clip", "chain"], histogram=histogram).table.to_pydict()
+        for name in ("clip", "chain"):
+            found = {}
+            for value, subset in zip(made[name], made["split"], strict=True):
+                if value is not None:
+                    found.setdefault(value, set()).add(subset)
+            assert all(len(each) == 1 for each in found.values())
+
+    def test_groups_with_locks(self, table, histogram):
+        """A locked row takes its group along."""
+        first = table.column("id").to_pylist()[1]
+        made = evosplit_table(table, RATIOS, group_by="clip", locked={"val": [first]}, histogram=histogram).table
+        rows = made.to_pydict()
+        assert {b for a, b in zip(rows["clip"], rows["split"], strict=True) if a == "clip 0"} == {"val"}
+
+
+def test_too_many_rows_in_groups(table, monkeypatch):
+    """The same for groups."""
+    monkeypatch.setattr(groups, "MOST_IN_GROUPS", 99)
+    with pytest.raises(EvoSplitError, match=r"101 groups with more than 99 different label sets in them would"):
+        evosplit_table(table, RATIOS, histogram=True, group_by="clip")
