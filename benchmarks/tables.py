@@ -2,7 +2,7 @@
 
 Run it with `python -m benchmarks.tables`; it prints its tables and keeps them in `benchmarks/results/tables.md`. The
 table is made in a temporary directory: 40 % of the rows have no label, the others two to eight of 300 labels, some of
-them twice. Every line is measured in a process of its own. Spark is measured if it is installed and `--spark` is given.
+them twice. Every line is measured in a process of its own. Spark is measured where it is installed.
 """
 
 from __future__ import annotations
@@ -13,12 +13,16 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
+from shutil import which
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+import scipy.sparse as sp
 
 import evosplit
 from benchmarks.common import RESULTS, Usage, in_fresh_process, load_line, machine_line, markdown_table, write_result
@@ -73,8 +77,6 @@ def part_of(path: Path, n_rows: int) -> Path:
 
 def command(*arguments: str) -> Command:
     """Run a Python program and measure it, with all that it starts."""
-    import time
-
     start = time.perf_counter()
     process = subprocess.Popen([sys.executable, *arguments], stdout=subprocess.DEVNULL)
     found, peak = 0, 0.0
@@ -122,8 +124,6 @@ def histogram_of(path: Path) -> LabelCounts:
 
 def solve(path: Path, form: str, seed: int, times: int = 1) -> tuple[float, float, float, float, float]:
     """Split a histogram, or the rows that it stands for; returns the CPU seconds, ED, LD, LD′ and LPD."""
-    import time
-
     counts = histogram_of(path)
     if times > 1:
         counts = LabelCounts(counts.matrix, ids=counts.ids, labels=counts.labels, copies=counts.copies * times)
@@ -145,26 +145,70 @@ def randomly(path: Path, seed: int) -> tuple[float, float, float, float, float]:
     return 0.0, measures.ed, measures.ld, measures.ld_occurrences, measures.lpd
 
 
-def in_groups(path: Path, limit: float) -> tuple[int, float]:
-    """Split a table in groups, with a time limit."""
+def in_groups(path: Path, limit: float) -> tuple[int, float, float]:
+    """Split a table in groups, with a time limit; returns the groups, LD and the wall seconds of the search."""
+    import duckdb
+
     from evosplit_plugins import evosplit_table
 
-    made = evosplit_table(pq.read_table(path), RATIOS, group_by="clip", histogram=True, effort="fast", time_limit=limit)
-    return made.split.settings["groups"], made.split.measures.ld
+    began: list[float] = []
+
+    def told(done: float, message: str) -> None:
+        if message not in ("reading", "placing"):
+            began.append(time.perf_counter())
+
+    rows = duckdb.read_parquet(str(path))
+    limits = {"effort": "fast", "time_limit": limit, "on_progress": told}
+    split = evosplit_table(rows, RATIOS, group_by="clip", histogram=True, **limits).split
+    return split.settings["groups"], split.measures.ld, began[-1] - began[0]
+
+
+def sharded(n_rows: int) -> list[tuple[str, float, float, float]]:
+    """Split rows of which most are different in one go, and in parts of which each is solved by itself."""
+    rng = np.random.default_rng(0)
+    upto = np.cumsum(1 / np.arange(1, LABELS + 1) ** 1.1)
+    lengths = np.minimum(1 + rng.geometric(0.2, n_rows), 12)
+    drawn = np.searchsorted(upto / upto[-1], rng.random(int(lengths.sum()))).clip(0, LABELS - 1)
+    ends = np.concatenate(([0], np.cumsum(lengths)))
+    counts = LabelCounts(sp.csr_array((np.ones(len(drawn), np.int32), drawn, ends), shape=(n_rows, LABELS)))
+    names = list(RATIOS)
+
+    def sizes(n: int) -> np.ndarray:
+        few = round(0.1 * n)
+        return np.array([n - 2 * few, few, few])
+
+    def timed(part: LabelCounts, wanted: np.ndarray, **options: object) -> tuple[np.ndarray, float]:
+        start = time.process_time()
+        made = evosplit.split(part, dict(zip(names, wanted.tolist(), strict=True)), **options)
+        return made.assignment, time.process_time() - start
+
+    found = []
+    placed, cpu = timed(counts, sizes(n_rows))
+    found.append((f"one solve, {len(counts.label_sets.multiplicity):,} different rows", cpu, placed))
+    for n_parts in (4, 16):
+        placed, cpu, seen, done = np.empty(n_rows, dtype=np.int64), 0.0, 0, np.zeros(3, dtype=np.int64)
+        for part in np.array_split(rng.permutation(n_rows), n_parts):
+            seen += len(part)
+            placed[part], more = timed(LabelCounts(counts.matrix[part]), sizes(seen) - done)
+            done, cpu = sizes(seen), cpu + more
+        found.append((f"{n_parts} shards", cpu, placed.copy()))
+        locked = np.eye(3, dtype=np.int64)[placed] * (rng.random(n_rows) < 0.75)[:, None]
+        placed, more = timed(counts, sizes(n_rows), locked=locked)
+        found.append((f"{n_parts} shards, then a quarter of the rows placed again", cpu + more, placed))
+    measured = [(name, cpu, evosplit.measure(counts, placed, RATIOS)) for name, cpu, placed in found]
+    return [(name, cpu, each.ld, each.lpd) for name, cpu, each in measured]
 
 
 def limited(path: Path, limit: float) -> float:
     """Split a histogram within a time limit; returns the wall seconds of the search."""
-    import time
-
     counts = histogram_of(path)
     start = time.perf_counter()
     evosplit.split(counts, RATIOS, time_limit=limit)
     return time.perf_counter() - start
 
 
-def on_spark(path: str, output: str) -> None:
-    """Split with a session of two threads, and write the result."""
+def on_spark(path: Path, output: Path) -> tuple[float, float]:
+    """Split with a session of two threads and write; returns the CPU seconds and the peak of the Java process."""
     os.environ["PYSPARK_PYTHON"] = sys.executable
     from pyspark.sql import SparkSession
 
@@ -172,9 +216,13 @@ def on_spark(path: str, output: str) -> None:
 
     session = SparkSession.builder.master("local[2]").config("spark.driver.memory", "6g").getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
-    made, _ = evosplit_table(session.read.parquet(path), RATIOS)
-    made.write.parquet(output)
+    made, _ = evosplit_table(session.read.parquet(str(path)), RATIOS)
+    made.write.parquet(str(output))
+    java = session.sparkContext._gateway.proc.pid
+    used = Path(f"/proc/{java}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+    found = (int(used[11]) + int(used[12])) / os.sysconf("SC_CLK_TCK"), _peak_of(java)
     session.stop()
+    return found
 
 
 def checksum(where: str) -> str:
@@ -190,10 +238,10 @@ def main() -> None:
     """Measure everything and keep the tables."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--rows", type=int, default=ROWS)
-    parser.add_argument("--spark", action="store_true", help="measure Spark too")
     arguments = parser.parse_args()
+    spark = find_spec("pyspark") is not None and which("java") is not None
     with tempfile.TemporaryDirectory() as folder:
-        write_result("tables", report(Path(folder), arguments.rows, spark=arguments.spark))
+        write_result("tables", report(Path(folder), arguments.rows, spark=spark))
     print((RESULTS / "tables.md").read_text(encoding="utf-8"))
 
 
@@ -223,10 +271,11 @@ def report(folder: Path, n_rows: int, *, spark: bool) -> str:
     said = ""
     if spark:
         say("spark")
-        script = f"import benchmarks.tables as t; t.on_spark({str(path)!r}, {str(folder / 'spark.parquet')!r})"
-        cost = command("-c", script)
-        title = "`evosplit_table` and a write, Spark local[2]"
-        lines.append((title, "–", f"{cost.wall:.0f}", "–"))  # the Java process is nobody's child
+        cost = in_fresh_process(on_spark, path, folder / "spark.parquet")
+        cpu, peak = cost.result
+        title = "`evosplit_table` and a write, Spark local[2]: its Java process"
+        lines.append((title, f"{cpu:.0f}", f"{cost.wall:.0f}", f"{peak:,.0f}"))
+        lines.append(("and the Python process, which solves", f"{cost.cpu:.0f}", "", f"{cost.peak:,.0f}"))
         same = "is the same as" if here == checksum(f"{folder}/spark.parquet/*.parquet") else "DIFFERS from"
         said = f"- Spark's split {same} DuckDB's (checksum over id and split).\n"
     parts.append(markdown_table(["", "CPU s", "wall s", "peak MiB"], lines))
@@ -247,6 +296,8 @@ def report(folder: Path, n_rows: int, *, spark: bool) -> str:
     )
     say("time limit and groups")
     parts.append(limits(path, n_rows))
+    say("shards")
+    parts.append(shards(n_rows // 8))
     say("growth")
     parts.append(growth(path, folder, whole, n_rows))
     return "\n".join(parts)
@@ -287,15 +338,31 @@ def limits(path: Path, n_rows: int) -> str:
     """See how long a search takes that has a limit, and what groups cost."""
     waited = in_fresh_process(limited, path, 10.0).result
     lines = []
-    for n in (n_rows // 100, n_rows // 10, n_rows // 3):
-        cost = in_fresh_process(in_groups, part_of(path, n), 30.0)
-        groups, ld = cost.result
-        figures = (f"{cost.cpu:.0f}", f"{cost.wall:.0f}", f"{cost.peak:,.0f}", f"{ld:.2g}")
+    for n in (n_rows // 100, n_rows // 10, n_rows // 3, n_rows):
+        cost = in_fresh_process(in_groups, part_of(path, n) if n < n_rows else path, 30.0)
+        groups, ld, searched = cost.result
+        figures = (f"{cost.cpu:.0f}", f"{cost.wall:.0f}", f"{searched:.0f}", f"{cost.peak:,.0f}", f"{ld:.2g}")
         lines.append((f"{n:,}", f"{groups:,}", *figures))
-    header = ["rows", "groups", "CPU s", "wall s", "peak MiB", "LD"]
+    header = ["rows", "groups", "CPU s", "wall s", "of it searching", "peak MiB", "LD"]
     return (
         f"## Limits\n\n`time_limit=10` on the whole histogram returned after {waited:.0f} s.\n\nIn groups of "
-        f"{IN_A_GROUP} rows, effort fast, `time_limit=30`, reading included:\n\n{markdown_table(header, lines)}"
+        f"{IN_A_GROUP} rows, effort fast, `time_limit=30`:\n\n{markdown_table(header, lines)}"
+    )
+
+
+def shards(n_rows: int) -> str:
+    """See what is lost where the different rows are solved in parts."""
+    found = in_fresh_process(sharded, n_rows).result
+    (_, _, ld, lpd), *_ = found
+    lines = [
+        (name, f"{cpu:.0f}", f"{a:.3g}", f"{b:.3g}", f"{a / ld:.2f}", f"{b / lpd:.2f}") for name, cpu, a, b in found
+    ]
+    header = ["", "CPU s", "LD", "LPD", "LD, times", "LPD, times"]
+    return (
+        f"## Shards\n\n{n_rows:,} rows, of which most are different, solved in one go and in parts with exact sizes (the "
+        f"bars are 2 and 1.3 times):\n\n{markdown_table(header, lines)}\n"
+        "The rows that are placed again are placed beside all others, so that needs the memory of one solve. Tables with "
+        "more different rows than one machine holds are therefore refused.\n"
     )
 
 
