@@ -359,10 +359,10 @@ def shards(n_rows: int) -> str:
     ]
     header = ["", "CPU s", "LD", "LPD", "LD, times", "LPD, times"]
     return (
-        f"## Shards\n\n{n_rows:,} rows, of which most are different, solved in one go and in parts with exact sizes (the "
-        f"bars are 2 and 1.3 times):\n\n{markdown_table(header, lines)}\n"
-        "The rows that are placed again are placed beside all others, so that needs the memory of one solve. Tables with "
-        "more different rows than one machine holds are therefore refused.\n"
+        f"## Shards\n\n{n_rows:,} rows, of which most are different, solved in one go and in parts with exact sizes "
+        f"(the bars are 2 and 1.3 times):\n\n{markdown_table(header, lines)}\n"
+        "The rows that are placed again are placed beside all others, so that needs the memory of one solve. Tables "
+        "with more different rows than one machine holds are therefore refused.\n"
     )
 
 

@@ -64,6 +64,11 @@ class Engine(ABC):
     def fetch(self, sql: str, **tables: Any) -> Any:
         """Run a query whose result is small; returns an Arrow table. `tables` are Arrow tables that it names."""
 
+    def first(self, sql: str, **tables: Any) -> dict[str, Any]:
+        """Return the first row that a query gives, by the names of its columns."""
+        found: dict[str, Any] = self.fetch(sql, **tables).to_pylist()[0]
+        return found
+
     @abstractmethod
     def query(self, sql: str, **tables: Any) -> Any:
         """Give what a query returns as the engine's own kind of table, where nothing is collected."""

@@ -6,7 +6,6 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from dataclasses import fields as dataclass_fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -214,8 +213,7 @@ class TableSource(Source):
         if groups is None:
             return replace(split, **found)
         into = groups.replayed(split, self.called)[None]
-        known = {each.name: getattr(split, each.name) for each in dataclass_fields(Split)}
-        return GroupedSplit(**{**known, **found, "values": groups.values, "into": into})
+        return GroupedSplit.of(split, values=groups.values, into=into, **found)
 
     def cells(
         self, groups: Sequence[str], strata: Sequence[str], locks: Mapping[str, Any], names: Sequence[str]
@@ -268,12 +266,11 @@ class TableSource(Source):
         into = pa.array(list(ids.values()), pa.int32())
         table = pa.table({"locked_id": pa.array(list(ids), pa.string()), "locked_into": into})
         at = self.queries.engine.as_text(f"d.{self.queries.engine.quoted(self.queries.id)}")
-        found = self.queries.engine.fetch(
+        n = self.queries.engine.first(
             f"SELECT count(*) AS n FROM {self.queries.engine.data} AS d "
             f"JOIN {self.queries.engine.table('locks')} AS l ON {at} = l.locked_id",
             locks=table,
-        )
-        n = int(found.column("n")[0].as_py())
+        )["n"]
         if n != len(ids):
             raise EvoSplitError(
                 f"locked= names {len(ids):,} rows, and {self.called} has {n:,} of them; leave out the others"
@@ -334,7 +331,7 @@ def count_cells(queries: Queries, columns: CellColumns, called: str, locks: Any 
     tables = {} if locks is None else {"locks": locks}
     found = engine.fetch(queries.histogram(columns, MOST_CELLS + 1), **tables)
     if len(found) > MOST_CELLS:
-        n = int(engine.fetch(queries.n_cells(columns), **tables).column("n")[0].as_py())
+        n = engine.first(queries.n_cells(columns), **tables)["n"]
         raise EvoSplitError(
             f"{called} has {n:,} different rows, which would take about {n * _BYTES_A_CELL / 2**30:.0f} GiB on one "
             f"machine; at most {MOST_CELLS:,} are solved: leave out rare labels or stratify_by="

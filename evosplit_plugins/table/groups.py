@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -38,7 +38,12 @@ class GroupedSplit(Split):
     """
 
     values: Sequence[list[Any]] = ()
-    into: Ints = field(default_factory=lambda: np.zeros((1, 0), dtype=np.int64))
+    into: npt.NDArray[Any] = field(default_factory=lambda: np.zeros((1, 0), dtype=np.int64))
+
+    @classmethod
+    def of(cls, split: Split, **changes: Any) -> GroupedSplit:
+        """Make one of another split."""
+        return cls(**{**{each.name: getattr(split, each.name) for each in fields(Split)}, **changes})
 
     @property
     def subset_of_values(self) -> Ints:
@@ -111,19 +116,15 @@ class Groups:
             for each in front.assignments:
                 flat = np.bincount(cell * k + each, weights=copies, minlength=len(counts) * k)
                 tables.append(flat.reshape(-1, k).astype(np.int64))
-            known = {
-                **{name: getattr(split, name) for name in ("names", "target_sizes", "settings", "notes", "best_ed")},
-                "is_kfold": split.is_kfold,
-                "chosen": split.chosen,
-            }
-            return GroupedSplit(
+            return GroupedSplit.of(
+                split,
                 placement=tables[split.chosen],
                 sample_ids=counts.ids,
                 counts=counts,
                 front=ParetoFront(front.objectives, front.objective_names, np.stack(tables), front.reference),
                 values=self.values,
-                into=front.assignments[:, some_row].astype(np.int64),
-                **known,
+                into=front.assignments[:, some_row],
+                constraints=None,
             )
 
         return Asked(
@@ -176,7 +177,7 @@ def count_groups(queries: Queries, columns: CellColumns, cells: Any, called: str
 
     found = queries.engine.fetch(queries.in_groups(columns, MOST_IN_GROUPS + 1), cells=cells, **tables)
     if len(found) > MOST_IN_GROUPS:
-        n = int(queries.engine.fetch(queries.n_groups(columns)).column("n")[0].as_py())
+        n = queries.engine.first(queries.n_groups(columns))["n"]
         raise EvoSplitError(
             f"group_by={columns.groups[0]!r}: {n:,} groups with more than {MOST_IN_GROUPS:,} different label sets in "
             f"them would take more than {len(found) * _BYTES_A_SET / 2**30:.0f} GiB on one machine; leave out "

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from evosplit_plugins.table.engine import Engine
 
@@ -155,10 +156,15 @@ class Queries:
             f"(SELECT {at} AS id, count(*) AS n_rows FROM {self.engine.data} GROUP BY {at} HAVING count(*) > 1) AS r"
         )
 
-    def count_where(self, condition: str, example: str) -> str:
-        """Count rows that are wrong, and give an example."""
-        shown = self.engine.as_text(example)
-        return f"SELECT count(*) AS n, min({shown}) AS example FROM {self.engine.data} WHERE {condition}"
+    def tested(self, conditions: Sequence[str], shown: Sequence[str]) -> list[tuple[int, Any]]:
+        """Count the rows where each condition holds, and find an example of a column there, all in one pass."""
+        told = [
+            f"count(CASE WHEN {condition} THEN 1 END) AS n{number}, "
+            f"min(CASE WHEN {condition} THEN {self.engine.as_text(at)} END) AS example{number}"
+            for number, (condition, at) in enumerate(zip(conditions, shown, strict=True))
+        ]
+        found = list(self.engine.first(f"SELECT {', '.join(told)} FROM {self.engine.data}").values()) if told else []
+        return list(zip(found[::2], found[1::2], strict=True))
 
     # Rows
 
@@ -212,12 +218,9 @@ class Queries:
         return f"{self._grouped(joined, [*names, 'lock', 'cell'], 'count(*)')} LIMIT {most}"
 
     def n_groups(self, cells: CellColumns) -> str:
-        """Count the groups, and the rows that have none."""
-        given = [self._group(name) for name in cells.groups]
-        inner = f"SELECT {', '.join(f'{at} AS g{number}' for number, at in enumerate(given))}, count(*) AS n"
-        alone = " AND ".join(f"g{number} IS NULL" for number in range(len(given)))
-        found = f"{inner} FROM {self.engine.data} AS d GROUP BY {', '.join(given)}"
-        return f"SELECT count(*) AS n, sum(CASE WHEN {alone} THEN n - 1 ELSE 0 END) AS n_alone FROM ({found}) AS g"
+        """Count the groups."""
+        distinct = ", ".join(self._group(name) for name in cells.groups)
+        return f"SELECT count(*) AS n FROM (SELECT DISTINCT {distinct} FROM {self.engine.data} AS d) AS g"
 
     # Rows and their subsets
 

@@ -156,11 +156,11 @@ def with_labels(engine: Engine, how: TableReading, other: str, label_columns: Se
             )
     ours = engine.as_text(f"d.{engine.quoted(id_column)}")
     theirs = engine.as_text(engine.quoted(there))
-    stray = engine.fetch(
+    stray = engine.first(
         f"SELECT count(*) AS n, min(k) AS example FROM (SELECT DISTINCT {theirs} AS k FROM {other}) AS l "
         f"WHERE NOT EXISTS (SELECT 1 FROM {engine.data} AS d WHERE {ours} = l.k)",
         **tables,
-    ).to_pylist()[0]
+    )
     if stray["n"]:
         raise EvoSplitError(
             f"label_table= has labels of {stray['n']:,} ids that the table does not have, for example "
@@ -255,7 +255,7 @@ def _field(element: ColumnType, name: str, field: str, shown: str) -> str | None
 
 def _checked_rows(queries: Queries, called: str, *, unique: bool) -> int:
     """Count the rows; refuse missing and repeated ids."""
-    found = queries.engine.fetch(queries.sizes(unique=unique)).to_pylist()[0]
+    found = queries.engine.first(queries.sizes(unique=unique))
     n_rows, n_ids = int(found["n_rows"]), int(found["n_ids"])
     if n_rows == 0:
         raise EvoSplitError(f"{called} has no rows; there is nothing to split")
@@ -264,7 +264,7 @@ def _checked_rows(queries: Queries, called: str, *, unique: bool) -> int:
             f"id_column={queries.id!r} is null in {n_rows - n_ids:,} of {n_rows:,} rows; every sample needs an id"
         )
     if unique and int(found["n_different"]) < n_rows:
-        repeated = queries.engine.fetch(queries.repeated_ids()).to_pylist()[0]
+        repeated = queries.engine.first(queries.repeated_ids())
         if repeated["n"]:
             raise EvoSplitError(
                 f"id_column={queries.id!r} repeats {int(repeated['n']):,} ids, for example {repeated['example']!r} "
@@ -279,29 +279,23 @@ def _checked_texts(queries: Queries, how: TableReading, called: str) -> Labels:
     engine, labels = queries.engine, queries.labels
     if engine.columns[labels.column].kind != "text":
         return labels
-    text = f"trim({engine.quoted(labels.column)})"
-    filled = engine.fetch(queries.count_where(f"{text} <> ''", engine.quoted(labels.column))).to_pylist()[0]
-    in_json = engine.fetch(queries.count_where(f"{text} LIKE '[%]'", engine.quoted(labels.column))).to_pylist()[0]
-    if filled["n"] and filled["n"] == in_json["n"]:
-        broken = f"{text} <> '' AND {engine.from_json(text)} IS NULL"
-        wrong = engine.fetch(queries.count_where(broken, engine.quoted(labels.column))).to_pylist()[0]
-        if wrong["n"]:
+    at = engine.quoted(labels.column)
+    text = f"trim({at})"
+    asked = [f"{text} <> ''", f"{text} LIKE '[%]'", *(f"{text} LIKE '%{sign}%'" for sign in _DELIMITERS)]
+    (filled, _), (in_json, _), *signs = queries.tested(asked, [at] * len(asked))
+    if filled and filled == in_json:
+        ((n, example),) = queries.tested([f"{text} <> '' AND {engine.from_json(text)} IS NULL"], [at])
+        if n:
             raise EvoSplitError(
-                f"label_column={labels.column!r} of {called} holds {wrong['n']:,} texts that are no JSON lists of "
-                f"labels, for example {wrong['example']!r}; mend them"
+                f"label_column={labels.column!r} of {called} holds {n:,} texts that are no JSON lists of labels, for "
+                f"example {example!r}; mend them"
             )
         return Labels("json", labels.column)
-    if how.delimiter == "":
-        return labels
-    for sign in _DELIMITERS:
-        found = engine.fetch(queries.count_where(f"{text} LIKE '%{sign}%'", engine.quoted(labels.column))).to_pylist()[
-            0
-        ]
-        if found["n"]:
+    for sign, (n, example) in zip(_DELIMITERS, signs, strict=True):
+        if n and how.delimiter is None:
             raise EvoSplitError(
-                f"label_column={labels.column!r} of {called} has {sign!r} in {found['n']:,} cells, for example "
-                f"{found['example']!r}; say whether it stands between labels, with delimiter={sign!r}, or belongs to "
-                "one, with delimiter=''"
+                f"label_column={labels.column!r} of {called} has {sign!r} in {n:,} cells, for example {example!r}; say "
+                f"whether it stands between labels, with delimiter={sign!r}, or belongs to one, with delimiter=''"
             )
     return labels
 
@@ -309,18 +303,18 @@ def _checked_texts(queries: Queries, how: TableReading, called: str) -> Labels:
 def _check_counts(queries: Queries, called: str) -> None:
     """Refuse what is no count."""
     engine = queries.engine
-    for name in queries.labels.columns:
+    names = [name for name in queries.labels.columns if engine.columns[name].kind != "boolean"]
+    wrong = []
+    for name in names:
         at = engine.quoted(name)
         number = engine.as_number(at)
         empty = f" AND trim({at}) <> ''" if engine.columns[name].kind == "text" else ""
-        wrong = f"{at} IS NOT NULL{empty} AND ({number} IS NULL OR {number} < 0 OR {number} <> floor({number}))"
-        if engine.columns[name].kind == "boolean":
-            continue
-        found = engine.fetch(queries.count_where(wrong, at)).to_pylist()[0]
-        if found["n"]:
+        wrong.append(f"{at} IS NOT NULL{empty} AND ({number} IS NULL OR {number} < 0 OR {number} <> floor({number}))")
+    for name, (n, example) in zip(names, queries.tested(wrong, list(map(engine.quoted, names))), strict=True):
+        if n:
             raise EvoSplitError(
-                f"label_column={name!r} of {called} is {found['example']!r} in one of {found['n']:,} rows that hold no "
-                "count; with several label columns each holds a count, or 0 and 1"
+                f"label_column={name!r} of {called} is {example!r} in one of {n:,} rows that hold no count; with "
+                "several label columns each holds a count, or 0 and 1"
             )
 
 
