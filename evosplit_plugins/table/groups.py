@@ -20,7 +20,7 @@ from evosplit_plugins.table.queries import CHANGED, CellColumns, Queries
 __all__ = ["MOST_IN_GROUPS", "GroupedSplit", "Groups", "count_groups"]
 
 MOST_IN_GROUPS = 16_000_000  # label sets in groups that one machine is asked to solve
-_BYTES_A_SET = 700  # of memory that each takes, measured with twelve rows in a group
+_BYTES_A_SET = 400  # of memory that each takes, measured with twelve rows in a group
 
 Ints = npt.NDArray[np.int64]
 

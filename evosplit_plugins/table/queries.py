@@ -142,11 +142,14 @@ class Queries:
 
     # Checks
 
-    def sizes(self, *, unique: bool) -> str:
-        """Count rows, those that have an id, and (with `unique`) how many different ids there are at least."""
-        at = self.engine.quoted(self.id)
-        more = f", count(DISTINCT {self.engine.mixed([at])}) AS n_different" if unique else ""
-        return f"SELECT count(*) AS n_rows, count({at}) AS n_ids{more} FROM {self.engine.data}"
+    def sizes(self) -> str:
+        """Count rows, and those that have an id."""
+        return f"SELECT count(*) AS n_rows, count({self.engine.quoted(self.id)}) AS n_ids FROM {self.engine.data}"
+
+    def n_different(self) -> str:
+        """Count the hashes of ids: as many as there are different ids, or by chance less."""
+        hashed = self.engine.mixed([self.engine.quoted(self.id)])
+        return f"SELECT count(*) AS n FROM (SELECT DISTINCT {hashed} AS h FROM {self.engine.data}) AS i"
 
     def repeated_ids(self) -> str:
         """Count the ids that occur more than once, and give one of them with its number of rows."""

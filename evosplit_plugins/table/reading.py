@@ -255,7 +255,7 @@ def _field(element: ColumnType, name: str, field: str, shown: str) -> str | None
 
 def _checked_rows(queries: Queries, called: str, *, unique: bool) -> int:
     """Count the rows; refuse missing and repeated ids."""
-    found = queries.engine.first(queries.sizes(unique=unique))
+    found = queries.engine.first(queries.sizes())
     n_rows, n_ids = int(found["n_rows"]), int(found["n_ids"])
     if n_rows == 0:
         raise EvoSplitError(f"{called} has no rows; there is nothing to split")
@@ -263,7 +263,7 @@ def _checked_rows(queries: Queries, called: str, *, unique: bool) -> int:
         raise EvoSplitError(
             f"id_column={queries.id!r} is null in {n_rows - n_ids:,} of {n_rows:,} rows; every sample needs an id"
         )
-    if unique and int(found["n_different"]) < n_rows:
+    if unique and queries.engine.first(queries.n_different())["n"] < n_rows:
         repeated = queries.engine.first(queries.repeated_ids())
         if repeated["n"]:
             raise EvoSplitError(
