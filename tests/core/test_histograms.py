@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from strategies import count_matrices, sizes_for
 
 from evosplit import EvoSplitError, EvoSplitWarning, LabelCounts, Split, describe, kfold, measure, problem, split
-from evosplit.constraints import resolve_constraints
+from evosplit.constraints import GroupIndex, resolve_constraints
 from evosplit.coverage import fewest_empty
 from evosplit.methods import METHODS
 from evosplit.ratios import Subsets
@@ -310,6 +310,22 @@ def test_no_subset_of_a_row():
             ask()
     with pytest.raises(EvoSplitError, match=r"rows stand for several samples.*use placements"):
         _ = made.front.assignments
+
+
+@pytest.mark.parametrize("is_locked", [False, True])
+def test_rows_within_groups(is_locked):
+    """Rows that stand for several samples of a group are split as these samples, one by one."""
+    rng = np.random.default_rng(3)
+    rows, copies, codes = rng.integers(0, 2, (300, 5)), rng.integers(1, 5, 300), np.arange(300) // 5
+    locked = ["test" if is_locked and row == 7 else None for row in range(300)]
+    groups = GroupIndex(tuple(range(60)), codes, copies)
+    made = split(LabelCounts(rows, copies=copies), (0.7, 0.2, 0.1), groups=groups, locked=locked, effort="fast")
+    of_row = np.repeat(np.arange(300), copies)
+    each = {"groups": codes[of_row], "locked": [locked[row] for row in of_row]}
+    expected = split(LabelCounts(rows[of_row]), (0.7, 0.2, 0.1), effort="fast", **each)
+    assert made.sizes == expected.sizes
+    assert made.settings == expected.settings
+    assert made.assignment[of_row].tolist() == expected.assignment.tolist()
 
 
 def test_groups_are_refused():
