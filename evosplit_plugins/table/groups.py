@@ -53,9 +53,13 @@ class GroupedSplit(Split):
     def to_manifest(self, extra: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """Return what `Split.to_manifest` does, with the subset of each group."""
         manifest = super().to_manifest(extra)
-        told = {"values": list(self.values), "into": self.subset_of_values.tolist()}
         source = manifest["source"]
-        return {**manifest, "source": {**source, "cells": {**source["cells"], **told}}}
+        return {**manifest, "source": {**source, "cells": {**source["cells"], **self.told}}}
+
+    @property
+    def told(self) -> dict[str, list[Any]]:
+        """The subset of each group, as the manifest keeps it."""
+        return {"values": list(self.values), "into": self.subset_of_values.tolist()}
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,7 +152,7 @@ class Groups:
 
     def replayed(self, split: Split, called: str) -> Ints:
         """Return the subset of each combination in a saved split."""
-        kept = split.source["cells"]
+        kept = split.told if isinstance(split, GroupedSplit) else split.source["cells"]
         known = dict(zip(zip(*kept["values"], strict=True), kept["into"], strict=True))
         try:
             return np.array([known[each] for each in zip(*self.values, strict=True)], dtype=np.int64)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from collections import Counter
+
 import pytest
 from table_rows import RATIOS
 
@@ -10,7 +13,7 @@ from evosplit import EvoSplitError
 pa = pytest.importorskip("pyarrow")
 pytest.importorskip("duckdb")
 
-from evosplit_plugins.table import evosplit_table, groups  # noqa: E402
+from evosplit_plugins.table import apply_split, evosplit_table, groups  # noqa: E402
 
 
 @pytest.mark.parametrize("histogram", [False, True])
@@ -46,6 +49,22 @@ class TestGroups:
         made = evosplit_table(table, RATIOS, group_by="clip", locked={"val": [first]}, histogram=histogram).table
         rows = made.to_pydict()
         assert {b for a, b in zip(rows["clip"], rows["split"], strict=True) if a == "clip 0"} == {"val"}
+
+
+def test_another_pick(table, tmp_path):
+    """Every point of the front keeps groups whole, has the quotas that it tells, and is saved as it is."""
+    split = evosplit_table(table, RATIOS, histogram=True, group_by="clip", seed=1).split
+    assert len(split.front) > 1
+    for point in range(len(split.front)):
+        picked = split.pick(point)
+        picked.save(tmp_path / "split.json")
+        rows = apply_split(table, picked).to_pylist()
+        assert rows == apply_split(table, tmp_path / "split.json").to_pylist()
+        whole = {(row["clip"], row["split"]) for row in rows if row["clip"] is not None}
+        assert len(whole) == len({clip for clip, _ in whole})
+        found = Counter((json.dumps(sorted(row["labels"]), ensure_ascii=False), row["split"]) for row in rows)
+        told = zip(picked.sample_ids.tolist(), picked.table.tolist(), strict=True)
+        assert found == +Counter({(cell, name): n for cell, each in told for name, n in zip(RATIOS, each, strict=True)})
 
 
 def test_too_many_rows_in_groups(table, monkeypatch):
