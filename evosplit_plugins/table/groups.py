@@ -182,10 +182,8 @@ def count_groups(queries: Queries, columns: CellColumns, cells: Any, called: str
     found = queries.engine.fetch(queries.in_groups(columns, MOST_IN_GROUPS + 1), cells=cells, **tables)
     if len(found) > MOST_IN_GROUPS:
         n = queries.engine.first(queries.n_groups(columns))["n"]
-        raise EvoSplitError(
-            f"group_by={columns.groups[0]!r}: {n:,} groups with more than {MOST_IN_GROUPS:,} different label sets in "
-            f"them would take more than {len(found) * _BYTES_A_SET / 2**30:.0f} GiB on one machine; leave out "
-            "group_by=, or split one row for each group"
+        raise _too_many(
+            columns, f"{n:,} groups with more than {MOST_IN_GROUPS:,} different label sets in them", len(found)
         )
     if found.column("cell").null_count:
         raise EvoSplitError(CHANGED.partition(": ")[2])
@@ -201,6 +199,9 @@ def count_groups(queries: Queries, columns: CellColumns, cells: Any, called: str
     cell, n = found.column("cell").to_numpy(), found.column("n").to_numpy()
     del found
     alone = np.all([code < 0 for code in codes], axis=0)
+    n_alone = int(n[alone & (lock < 0)].sum())
+    if len(n) + n_alone > MOST_IN_GROUPS:
+        raise _too_many(columns, f"{n_alone:,} rows without a group, each of which is one of its own,", n_alone)
     order = np.lexsort((lock, cell, *codes[::-1], alone))
     codes, cell, n, lock, alone = [code[order] for code in codes], cell[order], n[order], lock[order], alone[order]
     changes = np.any([np.diff(code, prepend=-2) != 0 for code in codes], axis=0)
@@ -216,3 +217,10 @@ def count_groups(queries: Queries, columns: CellColumns, cells: Any, called: str
     code_of = {name: code for code, name in enumerate(dict.fromkeys(linked))}
     group = np.array([code_of[name] for name in linked], dtype=np.int64)
     return Groups(values, combination, group, list(code_of), cell, n, lock)
+
+
+def _too_many(columns: CellColumns, what: str, n: int) -> EvoSplitError:
+    return EvoSplitError(
+        f"group_by={columns.groups[0]!r}: {what} would take more than {n * _BYTES_A_SET / 2**30:.0f} GiB on one "
+        "machine; leave out group_by=, or split one row for each group"
+    )

@@ -70,7 +70,7 @@ def placed_rows(source: TableSource, split: Split, *, column: str, keep: Sequenc
     if groups is not None and isinstance(split, GroupedSplit):
         into = split.subset_of_values
         quotas = groups.quotas_alone(split.table, into)
-        named = {f"g{number}": pa.array(each) for number, each in enumerate(split.values)}  # fmt: skip
+        named = {f"g{number}": pa.array(each) for number, each in enumerate(split.values)}
         tables["groups"] = pa.table({**named, "into": pa.array(into, pa.int32())})
     free = bool(quotas.any())
     if free:

@@ -67,8 +67,23 @@ def test_another_pick(table, tmp_path):
         assert found == +Counter({(cell, name): n for cell, each in told for name, n in zip(RATIOS, each, strict=True)})
 
 
-def test_too_many_rows_in_groups(table, monkeypatch):
-    """The same for groups."""
-    monkeypatch.setattr(groups, "MOST_IN_GROUPS", 99)
-    with pytest.raises(EvoSplitError, match=r"101 groups with more than 99 different label sets in them would"):
+@pytest.mark.parametrize(
+    ("most", "message"),
+    [
+        (99, r"101 groups with more than 99 different label sets in them would"),
+        (400, r"group_by='clip': 60 rows without a group, each of which is one of its own, would take more than 0 GiB"),
+    ],
+)
+def test_too_many(table, monkeypatch, most, message):
+    """More than one machine takes: refused with their number and an estimate, before any search."""
+    monkeypatch.setattr(groups, "MOST_IN_GROUPS", most)
+    with pytest.raises(EvoSplitError, match=message):
         evosplit_table(table, RATIOS, histogram=True, group_by="clip")
+
+
+@pytest.mark.parametrize("method", ["evosplit", "random"])
+def test_no_row_has_a_group(table, method):
+    """Each row is on its own."""
+    made = table.append_column("empty", pa.nulls(len(table), pa.int64()))
+    split = evosplit_table(made, RATIOS, histogram=True, group_by="empty", method=method).split
+    assert split.sizes == (420, 120, 60)
