@@ -72,7 +72,9 @@ class TestConstraints:
 class TestReplay:
     """A saved split, applied again."""
 
-    @pytest.mark.parametrize("options", [{}, {"group_by": "clip"}, {"stratify_by": ["site", "width"]}], ids=str)
+    @pytest.mark.parametrize(
+        "options", [{}, {"group_by": "clip", "stratify_by": ["site"]}, {"stratify_by": ["site", "width"]}], ids=str
+    )
     @pytest.mark.parametrize("histogram", [False, True])
     def test_same_rows(self, table, tmp_path, histogram, options):
         """In another order, from the manifest alone."""
