@@ -25,7 +25,7 @@ from evosplit_plugins.fiftyone_plugin.reading import (
     FRAMES,
     Units,
     choose_fields,
-    count_columns,
+    count_chunks,
     count_names,
     is_generated,
     label_paths,
@@ -224,7 +224,7 @@ def read_fields(
                 found[name] = _stratum(units, known[name], values[known[name].path])
             elif name in counted:
                 column = columns[list(counted).index(name)]
-                counts = count_columns(keys, [column], {name: counted[name]}, where=name_of(samples))
+                counts = count_chunks([(keys, column)], {name: counted[name]}, where=name_of(samples))
                 found[name] = _of_units(counts, units)
             elif boxes is not None:
                 counts, said = boxes.count(keys, columns[len(counted) :])

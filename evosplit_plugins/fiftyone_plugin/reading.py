@@ -10,10 +10,11 @@ import gc
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse as sp
 
 from evosplit import EvoSplitError, LabelCounts, MissingExtraError
@@ -33,7 +34,7 @@ __all__ = [
     "Overview",
     "Units",
     "choose_fields",
-    "count_columns",
+    "count_chunks",
     "count_labels",
     "count_names",
     "count_units",
@@ -50,7 +51,6 @@ __all__ = [
     "name_of",
     "overview",
     "plural",
-    "prefixed",
     "root_dataset",
     "without_collecting",
 ]
@@ -70,6 +70,7 @@ _LABEL_OF = {
 }
 _GENERATED = (fop.PatchesView, fop.EvaluationPatchesView, focl.ClipsView, fovi.FramesView)
 _EMPTY = "has no sample in this view; there is nothing to split"
+_AT_ONCE = 20_000  # rows that are in memory while labels are counted
 _OTHERS = ("filepath", "tags", "metadata")  # fields of every sample that say nothing of what it shows
 _LIKELY_NAMES = ("ground_truth", "gt", "annotations", "labels", "detections", "objects", "segmentations")
 
@@ -243,6 +244,25 @@ class Units:
         return [keys, *columns]
 
 
+    def chunks(self, paths: Iterable[str]) -> Iterator[list[Any]]:
+        """Read what `values` reads, some rows at a time, so that memory does not grow with what they hold.
+
+        For labels and other texts, which need no conversion after they have come from the database.
+        """
+        asked = list(paths)
+        if not asked or any(isinstance(path, MaskPath) for path in asked):
+            yield self.values(asked)
+            return
+        # FiftyOne streams rows to its own code only: `values` builds all of them before the first is seen.
+        rows = self.samples.aggregate([fo.Values(path, _lazy=True, _raw=True) for path in (self.key, *asked)])
+        while some := list(islice(rows, _AT_ONCE)):
+            keys: Sequence[str]
+            keys, *columns = zip(*some, strict=True)
+            if self.group_of_sample is not None:
+                keys = [self.group_of_sample[key] for key in keys]
+            yield [keys, *columns]
+
+
 def is_generated(samples: Any) -> bool:
     """Whether a view shows parts of samples: patches, clips or frames."""
     return isinstance(samples, _GENERATED)
@@ -275,32 +295,22 @@ def files_of_units(dataset: Any) -> dict[str, str]:
 
 def count_labels(samples: Any, paths: Mapping[str, str]) -> LabelCounts:
     """Count the labels of each unit; with several fields a label is called field/label."""
+    return count_chunks(Units.of(samples).chunks(paths.values()), paths, where=name_of(samples))
+
+
+def count_chunks(chunks: Iterable[Sequence[Any]], paths: Mapping[str, str], *, where: str) -> LabelCounts:
+    """Count the labels of each unit: a chunk has the units of some rows, then what was read for each of `paths`."""
+    frames = [path.startswith(FRAMES) for path in paths.values()]
+    counter = _Counter([f"{field}/" if len(paths) > 1 else "" for field in paths])
     with without_collecting():
-        keys, *columns = Units.of(samples).values(paths.values())
-        return count_columns(keys, columns, paths, where=name_of(samples))
-
-
-def count_columns(
-    keys: Sequence[str], columns: Sequence[list[Any]], paths: Mapping[str, str], *, where: str
-) -> LabelCounts:
-    """Count the labels of each unit in the columns that were read for `paths`."""
-    if not keys:
+        for keys, *columns in chunks:
+            counter.add(keys, [lists_of(column, frames=each) for column, each in zip(columns, frames, strict=True)])
+    if not counter.units:
         raise EvoSplitError(f"{where} {_EMPTY}")
-    names = [
-        prefixed(lists_of(column, frames=path.startswith(FRAMES)), f"{field}/" if len(paths) > 1 else "")
-        for (field, path), column in zip(paths.items(), columns, strict=True)
-    ]
-    return count_names(keys, names)
+    return counter.counts()
 
 
-def prefixed(lists: list[Sequence[str | None]], prefix: str) -> list[Sequence[str | None]]:
-    """Put a prefix before each name."""
-    if not prefix:
-        return lists
-    return [[None if name is None else prefix + name for name in names] for names in lists]
-
-
-def count_names(keys: Sequence[str], columns: Iterable[Sequence[Sequence[str | None]]]) -> LabelCounts:
+def count_names(keys: Sequence[str], columns: Sequence[Sequence[Sequence[str | None]]]) -> LabelCounts:
     """Count names for each unit: `keys` says which unit a row belongs to, a column has a list of names per row.
 
     Examples
@@ -309,36 +319,55 @@ def count_names(keys: Sequence[str], columns: Iterable[Sequence[Sequence[str | N
     >>> counts.ids.tolist(), counts.labels, counts.matrix.toarray().tolist()
     (['u', 'v'], ('cat', 'dog'), [[2, 1], [0, 0]])
     """
-    units = dict.fromkeys(keys)
-    row_of_key = np.arange(len(keys))
-    if len(units) < len(keys):
-        row_of_unit = {unit: row for row, unit in enumerate(units)}
-        row_of_key = np.array([row_of_unit[key] for key in keys])
-    rows, labels = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
-    code_of_label: dict[str | None, int] = {None: -1}
-    for lists in columns:
-        lengths = np.fromiter(map(len, lists), dtype=np.int64, count=len(lists))
-        rows.append(np.repeat(row_of_key, lengths))
-        labels.append(_codes(chain.from_iterable(lists), code_of_label))
-    row, code = np.concatenate(rows), np.concatenate(labels)
-    row, code = row[code >= 0], code[code >= 0]
-    found = [label for label in code_of_label if label is not None]
-    order = sorted(range(len(found)), key=found.__getitem__)
-    rank = np.empty(len(found), dtype=np.int64)
-    rank[order] = np.arange(len(found))
-    ones = np.ones(len(row), dtype=np.int32)
-    matrix = sp.coo_array((ones, (row, rank[code])), shape=(len(units), len(found)))
-    return LabelCounts(matrix, ids=list(units), labels=[found[i] for i in order])
+    counter = _Counter([""] * len(columns))
+    counter.add(keys, columns)
+    return counter.counts()
 
 
-def _codes(names: Iterable[str | None], code_of_label: dict[str | None, int]) -> np.ndarray[Any, np.dtype[np.int64]]:
-    flat = list(names)
-    for name in dict.fromkeys(flat):
-        code_of_label.setdefault(name, len(code_of_label) - 1)
-    return np.fromiter(map(code_of_label.__getitem__, flat), dtype=np.int64, count=len(flat))
+class _Numbers(dict[Any, int]):
+    """Gives each new key the next number."""
+
+    def __missing__(self, key: Any) -> int:
+        number = self[key] = len(self)
+        return number
+
+    def of(self, keys: Iterable[Any], n: int) -> npt.NDArray[np.int32]:
+        return np.fromiter(map(self.__getitem__, keys), dtype=np.int32, count=n)
 
 
-def lists_of(column: list[Any], *, frames: bool) -> list[Sequence[str | None]]:
+class _Counter:
+    """Counts names for each unit, some rows at a time; each column has a prefix for its names."""
+
+    def __init__(self, prefixes: Sequence[str]) -> None:
+        self.units = _Numbers()
+        self._names = [(prefix, _Numbers()) for prefix in prefixes]
+        self._found: list[list[tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]]] = [[] for _ in prefixes]
+
+    def add(self, keys: Sequence[str], columns: Sequence[Sequence[Sequence[str | None]]]) -> None:
+        """Count the lists of names that each column has, one for each key."""
+        rows = self.units.of(keys, len(keys))
+        for lists, (_, names), found in zip(columns, self._names, self._found, strict=True):
+            lengths = np.fromiter(map(len, lists), dtype=np.int64, count=len(lists))
+            found.append((np.repeat(rows, lengths), names.of(chain.from_iterable(lists), int(lengths.sum()))))
+
+    def counts(self) -> LabelCounts:
+        """Return what was counted, labels in order."""
+        labels = sorted({prefix + name for prefix, names in self._names for name in names if name is not None})
+        at = {label: column for column, label in enumerate(labels)}
+        rows, columns = [np.empty(0, dtype=np.int32)], [np.empty(0, dtype=np.int32)]
+        for (prefix, names), found in zip(self._names, self._found, strict=True):
+            column_of = np.array([-1 if name is None else at[prefix + name] for name in names], dtype=np.int32)
+            for row, name in found:
+                column = column_of[name]
+                rows.append(row[column >= 0])
+                columns.append(column[column >= 0])
+        row, column = np.concatenate(rows), np.concatenate(columns)
+        ones = np.ones(len(row), dtype=np.int32)
+        matrix = sp.coo_array((ones, (row, column)), shape=(len(self.units), len(labels)))
+        return LabelCounts(matrix, ids=list(self.units), labels=labels)
+
+
+def lists_of(column: Sequence[Any], *, frames: bool) -> list[Sequence[str | None]]:
     """Turn a name, a list of names, or one of these per frame, into one list of names per row."""
     if frames:
         return [[name for frame in row or () for name in _listed(frame)] for row in column]

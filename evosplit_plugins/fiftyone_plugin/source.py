@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from evosplit_plugins.fiftyone_plugin.fields import read_fields
 from evosplit_plugins.fiftyone_plugin.reading import (
     Units,
     choose_fields,
-    count_columns,
+    count_chunks,
     files_of_units,
     is_generated,
     is_grouped,
@@ -28,7 +28,6 @@ from evosplit_plugins.fiftyone_plugin.reading import (
     label_paths,
     name_of,
     root_dataset,
-    without_collecting,
 )
 from evosplit_plugins.fiftyone_plugin.writing import subsets_of_units
 from evosplit_plugins.files import usual_order
@@ -174,14 +173,18 @@ def read_source(samples: Any, options: Any, *, need_labels: bool = True) -> Fift
     paths, notes = _label_paths(samples, options.label_field, need_labels=need_labels)
     # Patches and frames have other files than their samples, and groups several, of which the first counts.
     apart = is_generated(samples) or is_grouped(dataset)
-    with without_collecting():
-        keys, *columns = Units.of(samples).values([*paths.values(), *(() if apart else ("filepath",))])
-        counts = count_columns(keys, columns[: len(paths)], paths, where=name_of(samples))
-        if apart:
-            file_of_unit = files_of_units(dataset)
-            files = [file_of_unit[unit] for unit in counts.ids.tolist()]
-        else:
-            files = columns[-1]
+    files: list[str] = []
+
+    def chunks() -> Iterator[list[Any]]:
+        for chunk in Units.of(samples).chunks([*paths.values(), *(() if apart else ("filepath",))]):
+            if not apart:
+                files.extend(chunk.pop())
+            yield chunk
+
+    counts = count_chunks(chunks(), paths, where=name_of(samples))
+    if apart:
+        file_of_unit = files_of_units(dataset)
+        files += [file_of_unit[unit] for unit in counts.ids.tolist()]
     near = options.near_duplicates
     recorded = {
         "label_field": list(paths),

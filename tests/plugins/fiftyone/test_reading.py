@@ -131,6 +131,21 @@ class TestReadCounts:
         assert row(api.read_counts(left), 0) == {"left": 1}
         assert set(api.read_counts(left.to_patches("gt")).ids) == set(counts.ids)
 
+    def test_some_rows_at_a_time(self, fiftyone, api, new_dataset, monkeypatch):
+        """However many rows are in memory at once, the counts are the same; a unit may have rows in several chunks."""
+        from evosplit_plugins.fiftyone_plugin import reading
+
+        dataset = new_dataset(pictures(fiftyone, 20))
+        cases = [(dataset, ["gt"]), (dataset.to_patches("gt"), ["gt"])]
+        cases.append((grouped(fiftyone, new_dataset, 4), ["gt", "frames.objects"]))
+        at_once = [api.read_counts(samples, label_field=fields) for samples, fields in cases]
+        monkeypatch.setattr(reading, "_AT_ONCE", 3)
+        for (samples, fields), wanted in zip(cases, at_once, strict=True):
+            counts = api.read_counts(samples, label_field=fields)
+            assert counts.ids.tolist() == wanted.ids.tolist()
+            assert counts.labels == wanted.labels
+            assert counts.matrix.toarray().tolist() == wanted.matrix.toarray().tolist()
+
     def test_filtered_view(self, fiftyone, api, new_dataset):
         """A view counts what it shows."""
         from fiftyone import ViewField as F

@@ -29,13 +29,13 @@ def split(samples, locked, **options):
 
 
 def count_passes(monkeypatch):
-    """Count the calls that read values of samples."""
+    """Count the questions to the database."""
     from fiftyone.core.collections import SampleCollection
 
     asked = []
-    real = SampleCollection.values
+    real = SampleCollection.aggregate
     monkeypatch.setattr(
-        SampleCollection, "values", lambda self, *args, **kw: asked.append(args) or real(self, *args, **kw)
+        SampleCollection, "aggregate", lambda self, *args, **kw: asked.append(args) or real(self, *args, **kw)
     )
     return asked
 
