@@ -1,7 +1,7 @@
 """Questions that the form asks the database: answered in the background, and once for each state of the dataset.
 
 The form is built at every keystroke, and counting a million samples takes longer than anybody waits for a form. What is
-not known in time is left out of it; the answer is there when the form is built the next time.
+not known in time comes later: the App asks for it again, and waits.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Counter:
         request = ctx.request_params
         keys = ("dataset_name", "view_target", "view", "filters", "extended", "selected")
         # The samples of videos do not tell when their frames were changed.
-        prompt = ctx.prompt_id if ctx.dataset.get_frame_field_schema() else None
+        prompt = (ctx.params.get("prompt_id") or ctx.prompt_id) if ctx.dataset.get_frame_field_schema() else None
         asked = [request.get(key) for key in keys]
         self._about = [last_change(ctx.dataset), ctx.params.get("view_target"), prompt, asked]
         self._deadline = time.monotonic() + (PATIENCE if patience is None else patience)

@@ -11,6 +11,7 @@ from evosplit_plugins.fiftyone_plugin.app.auditing import AuditSplit, TakeAudite
 from evosplit_plugins.fiftyone_plugin.app.base import AppOperator
 from evosplit_plugins.fiftyone_plugin.app.exports import ExportSubsets
 from evosplit_plugins.fiftyone_plugin.app.manifests import ApplyManifest, SaveManifest
+from evosplit_plugins.fiftyone_plugin.app.preview import CountSamples
 from evosplit_plugins.fiftyone_plugin.app.records import UndoSplit
 from evosplit_plugins.fiftyone_plugin.app.splitting import CancelSplit, EvoSplit
 
@@ -18,6 +19,7 @@ __all__ = ["OPERATORS"]
 
 OPERATORS: Sequence[type[AppOperator]] = (
     EvoSplit,
+    CountSamples,
     CancelSplit,
     UndoSplit,
     SaveManifest,

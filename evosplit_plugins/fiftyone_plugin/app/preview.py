@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import collections
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import fiftyone.operators.types as types
 
@@ -13,7 +13,7 @@ from evosplit.constraints import resolve_constraints
 from evosplit.ratios import Subsets
 from evosplit_plugins.fiftyone_plugin import duplicates, fields, reading
 from evosplit_plugins.fiftyone_plugin.api import check_asked
-from evosplit_plugins.fiftyone_plugin.app.base import PLUGIN, in_a_sentence, refuse
+from evosplit_plugins.fiftyone_plugin.app.base import PLUGIN, AppOperator, in_a_sentence, refuse
 from evosplit_plugins.fiftyone_plugin.app.counting import Counter
 from evosplit_plugins.fiftyone_plugin.app.output import plain
 from evosplit_plugins.fiftyone_plugin.app.proposals import (
@@ -27,10 +27,11 @@ from evosplit_plugins.fiftyone_plugin.app.request import SplitRequest
 from evosplit_plugins.fiftyone_plugin.writing import subsets_of_units
 from evosplit_plugins.grouping import Links, joined, regex_values
 
-__all__ = ["add_preview"]
+__all__ = ["CountSamples", "add_preview"]
 
 _COMPARED_AT_MOST = 10_000  # samples whose embeddings the form compares to say how many groups there will be
 _COUNTING = "Counting… Execute does not wait for it."
+_LONG = 300.0  # seconds that the counts may take; FiftyOne ends what takes 600
 
 
 def add_preview(inputs: Any, ctx: Any, samples: Any, counter: Counter) -> None:
@@ -40,7 +41,7 @@ def add_preview(inputs: Any, ctx: Any, samples: Any, counter: Counter) -> None:
         chosen = _chosen(samples, request)
         units = counter.ask(["units"], lambda: reading.count_units(samples))
         if units is None:
-            _add_line(inputs, "counting", _COUNTING, "Show the counts", ctx)
+            _add_counting(inputs, ctx)
             return
         if not units:
             raise EvoSplitError("There is no sample to split in this view.")
@@ -67,11 +68,32 @@ def add_preview(inputs: Any, ctx: Any, samples: Any, counter: Counter) -> None:
         left = reading.plural(units - placed, "sample")
         stay = "stays in its subset" if placed == 1 else "stay in their subsets"
         what = f"Of {who}, {placed:,} {stay}; {left} will be placed, so that the whole comes to"
-    inputs.view("preview", types.Notice(label=plain(f"{what}: {sizes}{near}{together}")))
+    what = plain(f"{what}: {sizes}{near}{together}")
     if counter.waiting:
-        _add_line(inputs, "counting", _COUNTING, "Show the counts", ctx)
+        _add_counting(inputs, ctx, what)
+        return
+    inputs.view("preview", types.Notice(label=what))
     for proposal in proposals:
         _add_line(inputs, proposal.name, proposal.sentence, proposal.button, ctx, proposal.params)
+
+
+def _add_counting(inputs: Any, ctx: Any, known: str = "") -> None:
+    """Say what is known already; the App asks `CountSamples` for the rest, and puts it here when it comes."""
+    rest = types.ResolvableProperty(f"{PLUGIN}/count_samples", params={"prompt_id": ctx.prompt_id})
+    inputs.define_property("counting", rest, view=types.View(label=_COUNTING, description=known))
+
+
+class CountSamples(AppOperator):
+    """Answer what the form could not wait for."""
+
+    about: ClassVar[Mapping[str, Any]] = {"name": "count_samples", "label": "EvoSplit: count", "unlisted": True}
+
+    def execute(self, ctx: Any) -> dict[str, Any]:
+        """Build this part of the form when all is counted."""
+        inputs = types.Object()
+        add_preview(inputs, ctx, ctx.target_view(), Counter(ctx, _LONG))
+        built: dict[str, Any] = types.Property(inputs).to_json()
+        return built
 
 
 def _chosen(samples: Any, request: SplitRequest) -> dict[str, str]:

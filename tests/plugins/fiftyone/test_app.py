@@ -45,14 +45,14 @@ ENDS = """(parts) => parts
 class App:
     """One page of the App with a dataset open."""
 
-    def __init__(self, page, address, dataset):
+    def __init__(self, page, address, dataset, view=None):
         self.page = page
         self.alerts = []
         page.set_default_timeout(PATIENCE)
         page.on("dialog", lambda dialog: (self.alerts.append(dialog.message), dialog.dismiss()))
         # Web fonts and the like: the App works offline.
         page.route(lambda url: not url.startswith(address), lambda route: route.abort())
-        page.goto(f"{address}/datasets/{dataset.name}")
+        page.goto(f"{address}/datasets/{dataset.name}{f'?view={view}' if view else ''}")
         page.wait_for_selector("[data-cy=fo-grid] [data-cy=looker]")
 
     def see(self, locator):
@@ -64,11 +64,11 @@ class App:
         """Find a button by its text."""
         return (within or self.page).get_by_role("button", name=name, exact=True)
 
-    def open_form(self):
+    def open_form(self, says="will be split"):
         """Click the button above the grid."""
         self.page.locator(f'[data-item-id="{PLUGIN}/evosplit"]').click()
         form = self.see(self.page.locator(PROMPT))
-        self.see(form.get_by_text("will be split"))
+        self.see(form.get_by_text(says))
         return form
 
     def unfold(self, form):
@@ -179,7 +179,7 @@ def open_app(browser, app_address, tmp_path):
     """Give a context manager that opens a dataset in a fresh browser profile; a failure leaves a screenshot."""
 
     @contextmanager
-    def opened(dataset, *, width=1500, height=1000, light=False):
+    def opened(dataset, *, width=1500, height=1000, light=False, view=None):
         context = browser.new_context(viewport={"width": width, "height": height})
         # No advertisement in the way, and the theme that the user chose.
         settings = {"fiftyone-enterprise-tooltip-seen": "true", "mui-mode": "light" if light else "dark"}
@@ -187,7 +187,7 @@ def open_app(browser, app_address, tmp_path):
             context.add_init_script(f"localStorage.setItem({name!r}, {value!r})")
         page = context.new_page()
         try:
-            yield App(page, app_address, dataset)
+            yield App(page, app_address, dataset, view)
         except BaseException:
             page.screenshot(path=tmp_path / "failure.png")
             raise
@@ -221,6 +221,21 @@ def test_split(open_app, new_pictures):
         app.page.locator("[data-cy=selector-sidebar-search-tags]").click()
         app.see(app.page.get_by_text("val", exact=True)).first.click()
         app.see(app.page.get_by_text(re.compile(r"^\s*4\s+samples$")))
+        assert app.alerts == []
+
+
+def test_counting(open_app, scene_pictures):
+    """While the database counts, the form can be filled in; the counts come by themselves, with what is proposed."""
+    dataset = scene_pictures
+    body = "function(file) { sleep(60); return true; }"  # for each of 48 samples
+    slow = {"$function": {"body": body, "args": ["$filepath"], "lang": "js"}}
+    dataset.save_view("slow", dataset.mongo([{"$match": {"$expr": slow}}]))
+    with open_app(dataset, view="slow") as app:
+        form = app.open_form("Counting…")
+        app.see(form.get_by_text("train / val / test"))
+        app.see(form.get_by_text("48 samples with 3 labels"))
+        app.button("Keep them together", form).click()
+        app.see(form.get_by_text(re.compile("^together: scene · into sample tags")))
         assert app.alerts == []
 
 

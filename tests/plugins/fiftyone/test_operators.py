@@ -400,7 +400,7 @@ class TestCounting:
     """What the database is asked for in the background."""
 
     def test_slow_answers_are_not_waited_for(self, foo, dataset, monkeypatch):
-        """A form is built before everything is counted, and says so; built again, it knows."""
+        """A form is built before everything is counted, and says so; what the App asks then waits for the counts."""
         from evosplit_plugins.fiftyone_plugin import reading
         from evosplit_plugins.fiftyone_plugin.app import counting
 
@@ -408,10 +408,13 @@ class TestCounting:
         monkeypatch.setattr(reading, "overview", lambda *args: may_go.wait(60) and real(*args))
         monkeypatch.setattr(counting, "PATIENCE", 0.3)
         waiting = form(foo, dataset)
-        assert shown(waiting, "preview") == "40 samples will be split: train 32, val 4, test 4"
-        assert "Counting…" in line(waiting, "counting")[0]
+        assert "preview" not in waiting
+        assert "Counting…" in shown(waiting, "counting")
+        assert waiting["counting"]["view"]["description"] == "40 samples will be split: train 32, val 4, test 4"
+        resolver = waiting["counting"]["type"]["resolver"].removeprefix(f"{PLUGIN}/")
         may_go.set()
-        monkeypatch.setattr(counting, "PATIENCE", 60)
+        answer = operator(foo, resolver).execute(context(dataset, {"more": True}))
+        assert shown(answer["type"]["properties"], "preview").startswith("40 samples with 3 labels")
         assert shown(form(foo, dataset), "preview").startswith("40 samples with 3 labels")
 
     def test_changes_are_seen(self, foo, dataset):
