@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import logging
+import time
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
+import fiftyone as fo
 import fiftyone.operators as foo
 import fiftyone.operators.types as types
 
@@ -22,6 +24,7 @@ __all__ = [
     "in_app",
     "refresh_app",
     "refresh_panels",
+    "refreshing_app",
     "refuse",
     "show",
 ]
@@ -29,6 +32,8 @@ __all__ = [
 PLUGIN = "@evosplit/evosplit"
 ICON = "call_split"
 logger = logging.getLogger(__name__)
+_HAS_FILTERS = tuple(map(int, fo.__version__.split(".")[:2])) >= (1, 16)  # from then on the App can be told to set them
+_UNTIL_LOADED = (1.5, 2.5)  # seconds; the App does not tell when it has loaded the dataset anew, and clears them then
 
 
 class AppOperator(foo.Operator):  # type: ignore[misc]  # fiftyone is untyped
@@ -86,6 +91,18 @@ def refresh_app(ctx: Any, field: str | None, *, created: bool = False) -> Any:
         return ctx.ops.set_view(ctx.view)
     except ValueError:  # the view, or a filter, is of a field that undo has deleted
         return ctx.ops.reload_dataset()
+
+
+def refreshing_app(ctx: Any, field: str | None, *, created: bool = False) -> Iterator[Any]:
+    """Do the same in a stream, where there is time to set the filters of the sidebar again."""
+    filters = ctx.request_params.get("filters")
+    if not (created and filters and _HAS_FILTERS):
+        yield refresh_app(ctx, field, created=created)
+        return
+    yield ctx.trigger("set_view", {"view": ctx.request_params.get("view") or []})
+    for seconds in _UNTIL_LOADED:
+        time.sleep(seconds)
+        yield ctx.trigger("set_filters", filters)
 
 
 def refresh_panels(ctx: Any) -> list[Any]:

@@ -18,8 +18,8 @@ from evosplit_plugins.fiftyone_plugin.app.base import (
     AppOperator,
     in_a_sentence,
     in_app,
-    refresh_app,
     refresh_panels,
+    refreshing_app,
     show,
 )
 from evosplit_plugins.fiftyone_plugin.app.form import build_form
@@ -134,7 +134,7 @@ class EvoSplit(AppOperator):
                 return
             run, result = _write(samples, split, request)
             written = True
-            yield refresh_app(ctx, run.field, created=run.created_field)
+            yield from refreshing_app(ctx, run.field, created=run.created_field)
             yield from refresh_panels(ctx)
             yield show(ctx, split_output(result), result)
         except Exception as error:  # an exception in a generator would freeze the App's progress bar

@@ -496,6 +496,8 @@ def test_run_keeps_what_is_shown(open_app, new_pictures):
             app.page.wait_for_timeout(1500)
         app.see(app.page.get_by_text(re.compile(r"^\s*32\s+samples$")))
         app.see(app.page.locator("[data-cy=sidebar-field-arrow-enabled-split]"))
+        app.see(app.page.locator("[data-cy=checkbox-train]"))
+        assert app.page.locator("[data-cy=btn-view-stage-delete]").count() == 0
 
 
 def test_audit_is_taken(open_app, new_pictures, picture, tmp_path):
