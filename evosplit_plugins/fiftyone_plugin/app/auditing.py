@@ -13,10 +13,11 @@ import fiftyone.operators.types as types
 import numpy as np
 
 from evosplit import EvoSplitError, Split
+from evosplit_plugins.audit import Audit
 from evosplit_plugins.audit.result import JUDGED
 from evosplit_plugins.fiftyone_plugin import api, duplicates, fields
 from evosplit_plugins.fiftyone_plugin.adapter import FiftyOneReading
-from evosplit_plugins.fiftyone_plugin.app.base import RecordOperator, refresh_app, refresh_panels, show
+from evosplit_plugins.fiftyone_plugin.app.base import ALSO_DELEGATED, RecordOperator, refresh_app, refresh_panels, show
 from evosplit_plugins.fiftyone_plugin.app.counting import Counter
 from evosplit_plugins.fiftyone_plugin.app.output import audit_output, audit_result
 from evosplit_plugins.fiftyone_plugin.app.proposals import SAME_NAME, propose_equal_names, propose_groups
@@ -52,6 +53,7 @@ class AuditSplit(RecordOperator):
         "label": "EvoSplit: audit",
         "description": "How even a split is, what leaks, what EvoSplit would give instead",
         "icon": "fact_check",
+        **ALSO_DELEGATED,
     }
 
     def resolve_input(self, ctx: Any) -> Any:
@@ -95,25 +97,10 @@ class AuditSplit(RecordOperator):
 
     def do(self, ctx: Any) -> dict[str, Any]:
         """Judge the split as it is, and keep what EvoSplit gives instead."""
-        where = ctx.params.get("where") or _TAGS
-        near = ctx.params.get("near")
-        reading = FiftyOneReading(
-            field=None if where == _TAGS else where,
-            tags=several(ctx.params.get("tags")) or None,
-            near_duplicates=None if near == NO_DUPLICATES else near,
-        )
-        source, audit = api.judge_subsets(
-            ctx.dataset,
-            reading,
-            {
-                "group_by": several(ctx.params.get("group_by")) or None,
-                "group_regex": SAME_NAME if ctx.params.get("same_names") else None,
-                "effort": "fast",
-            },
-        )
+        source, audit = _judge(ctx)
         result = audit_result(audit)
         if audit.instead is not None and (audit.leaks or _is_better(audit.instead, audit.split)):
-            result["instead"] = _keep(_instead(source, audit.instead))
+            result["instead"] = {**ctx.params, "audit": _keep(_instead(source, audit.instead))}
         return result
 
     def resolve_output(self, ctx: Any) -> Any:
@@ -149,11 +136,35 @@ class TakeAudited(RecordOperator):
         return {"message": f"Written: {sizes_of(run.split)}. Undo brings back what was there."}
 
 
+def _judge(ctx: Any) -> tuple[FiftyOneSource, Audit]:
+    """Audit what the parameters of the form name."""
+    where = ctx.params.get("where") or _TAGS
+    near = ctx.params.get("near")
+    reading = FiftyOneReading(
+        field=None if where == _TAGS else where,
+        tags=several(ctx.params.get("tags")) or None,
+        near_duplicates=None if near == NO_DUPLICATES else near,
+    )
+    return api.judge_subsets(
+        ctx.dataset,
+        reading,
+        {
+            "group_by": several(ctx.params.get("group_by")) or None,
+            "group_regex": SAME_NAME if ctx.params.get("same_names") else None,
+            "effort": "fast",
+        },
+    )
+
+
 def _wanted(ctx: Any) -> _Instead:
-    instead = _offered.get(str(ctx.params.get("audit")))
-    if instead is None or instead.dataset != ctx.dataset.name:
-        raise EvoSplitError("this audit is no longer known; audit again")
-    return instead
+    """Return what was offered; after a restart, or elsewhere, it is made again."""
+    known = _offered.get(str(ctx.params.get("audit")))
+    if known is not None and known.dataset == ctx.dataset.name:
+        return known
+    source, audit = _judge(ctx)
+    if audit.instead is None:
+        raise EvoSplitError("EvoSplit has no split to give instead; audit again")
+    return _instead(source, audit.instead)
 
 
 def _add_several(inputs: Any, name: str, choices: Any, **options: Any) -> None:

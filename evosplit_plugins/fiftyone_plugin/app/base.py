@@ -16,6 +16,7 @@ from evosplit import EvoSplitError
 from evosplit_plugins.fiftyone_plugin.app.output import PANEL, message_output, plain
 
 __all__ = [
+    "ALSO_DELEGATED",
     "ICON",
     "PLUGIN",
     "AppOperator",
@@ -31,6 +32,7 @@ __all__ = [
 
 PLUGIN = "@evosplit/evosplit"
 ICON = "call_split"
+ALSO_DELEGATED = {"allow_immediate_execution": True, "allow_delegated_execution": True}
 logger = logging.getLogger(__name__)
 _HAS_FILTERS = tuple(map(int, fo.__version__.split(".")[:2])) >= (1, 16)  # from then on the App can be told to set them
 _UNTIL_LOADED = (1.5, 2.5)  # seconds; the App does not tell when it has loaded the dataset anew, and clears them then
@@ -59,7 +61,7 @@ class RecordOperator(AppOperator, ABC):
         try:
             return self.do(ctx)
         except Exception as error:
-            if not in_app(ctx):
+            if ctx.delegated or not in_app(ctx):
                 raise
             return {"error": in_a_sentence(error)}
 

@@ -10,7 +10,7 @@ import fiftyone.operators.types as types
 
 from evosplit import EvoSplitError
 from evosplit_plugins.fiftyone_plugin import exporting, runs
-from evosplit_plugins.fiftyone_plugin.app.base import RecordOperator, refuse
+from evosplit_plugins.fiftyone_plugin.app.base import ALSO_DELEGATED, RecordOperator, refuse
 from evosplit_plugins.fiftyone_plugin.app.records import NO_RECORD
 
 __all__ = ["ExportSubsets"]
@@ -27,6 +27,7 @@ class ExportSubsets(RecordOperator):
         "label": "EvoSplit: export",
         "description": "Write each subset of the latest split as COCO or YOLO, with FiftyOne's own exporters",
         "icon": "drive_folder_upload",
+        **ALSO_DELEGATED,
     }
 
     def __call__(self, samples: Any, output: str, **options: Any) -> dict[str, int]:

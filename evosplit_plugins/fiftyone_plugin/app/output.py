@@ -212,7 +212,7 @@ def audit_output(result: Mapping[str, Any]) -> Any:
             icon="call_split",
             variant="contained",
             on_click=TAKE,
-            params={"audit": result["instead"]},
+            params=result["instead"],
         )
     if result.get("figure"):
         outputs.view("labels_header", types.HeaderView(label=LABELS, description=LABELS_IN_WORDS))

@@ -13,6 +13,7 @@ from evosplit import EvoSplitError, Split
 from evosplit_plugins.fiftyone_plugin import api
 from evosplit_plugins.fiftyone_plugin.app import jobs
 from evosplit_plugins.fiftyone_plugin.app.base import (
+    ALSO_DELEGATED,
     ICON,
     PLUGIN,
     AppOperator,
@@ -41,9 +42,8 @@ class EvoSplit(AppOperator):
         "label": "EvoSplit",
         "description": "Split samples into subsets that share labels, instances and label pairs evenly",
         "execute_as_generator": True,
-        "allow_immediate_execution": True,
-        "allow_delegated_execution": True,
         "icon": ICON,
+        **ALSO_DELEGATED,
     }
 
     def __call__(

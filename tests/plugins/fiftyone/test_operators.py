@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 import threading
@@ -554,6 +555,30 @@ class TestExecute:
         said = f"Ended at {done.result.result['ended']}, written as sample tags; see the EvoSplit panel of "
         assert shown(schema, "done").startswith(said)
 
+    def test_delegated_audit_and_export(self, foo, dataset, tmp_path):
+        """Audits and exports can be queued as well; one that fails is a failed run."""
+        from fiftyone.operators.delegated import DelegatedOperationService
+        from PIL import Image
+
+        service, picture = DelegatedOperationService(), tmp_path / "grey.png"
+        Image.new("RGB", (40, 30)).save(picture)
+        dataset.set_values("filepath", [str(shutil.copy(picture, tmp_path / f"{i}.png")) for i in range(40)])
+        operator(foo, "evosplit")(dataset, (0.5, 0.5), label_field="gt", effort="fast")
+
+        def run(name, params):
+            asked = {"dataset": dataset, "view": dataset.view(), "params": params, "request_delegation": True}
+            queued = foo.execute_operator(f"{PLUGIN}/{name}", asked)
+            service.execute_queued_operations(operator=f"{PLUGIN}/{name}", dataset_name=dataset.name)
+            return service.get(queued.result["id"])
+
+        audited = run("audit_split", {})
+        assert audited.run_state == "completed", audited.result.error
+        assert shown(audited.metadata["outputs_schema"]["type"]["properties"], "verdict")
+        exported = run("export_subsets", {"output": str(tmp_path / "out")})
+        assert exported.run_state == "completed", exported.result.error
+        assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["test", "train"]
+        assert run("export_subsets", {"output": str(tmp_path / "nowhere" / "out")}).run_state == "failed"
+
     def check_all(self, dataset, result):
         """Check what a run with all constraints did to the dataset, and what it says."""
         dataset.reload()
@@ -676,15 +701,28 @@ class TestExecute:
         operator(foo, "undo_split")(dataset)
         assert dataset.list_saved_views() == ["val"]
 
-    def test_a_new_field_is_shown(self, foo, dataset):
-        """After a new field was written the App sets its view again, with the filters; after an old one it need not."""
+    @pytest.mark.parametrize("can_set_filters", [True, False])
+    def test_a_new_field_is_shown(self, foo, dataset, monkeypatch, can_set_filters):
+        """After a new field was written the App sets its view again and the filters; after an old one it need not."""
+        from evosplit_plugins.fiftyone_plugin.app import base
+
+        monkeypatch.setattr(base, "_UNTIL_LOADED", (0,))
+        monkeypatch.setattr(base, "_HAS_FILTERS", can_set_filters)
         params = {**PARAMS, "write": "field", "field": "part"}
         filters = {"tags": {"values": ["mine"], "exclude": False, "isMatching": True}}
-        for reload in ("set_view", "reload_samples"):
-            messages = list(operator(foo, "evosplit").execute(context(dataset, params, spaces={}, filters=filters)))
-            assert [message.body.operator_uri for message in messages][-2] == reload
-            if reload == "set_view":
-                assert "mine" in json.dumps(messages[-2].body.params["view"])
+
+        def told():
+            messages = operator(foo, "evosplit").execute(context(dataset, params, spaces={}, filters=filters))
+            found = {message.body.operator_uri: message.body.params for message in messages}
+            return {uri: params for uri, params in found.items() if uri != "show_output"}
+
+        first = told()
+        if can_set_filters:
+            assert first == {"set_view": {"view": []}, "set_filters": filters}
+        else:  # they become a part of the view
+            assert list(first) == ["set_view"]
+            assert "mine" in json.dumps(first["set_view"])
+        assert list(told()) == ["reload_samples"]
 
     def test_export(self, foo, dataset, tmp_path):
         """Before there is a split, and for a directory that exists, the form refuses; an error is said in the App."""
@@ -783,11 +821,14 @@ class TestExecute:
         params = properties["take"]["view"]["params"]
         taken = operator(foo, "take_audited").execute(context(dataset, params, spaces={}))
         assert taken["message"].startswith("Written: train ")
-        assert all(len({"train", "test"} & set(tags)) == 1 for tags in dataset.values("tags"))
+        tags = dataset.values("tags")
+        assert all(len({"train", "test"} & set(found)) == 1 for found in tags)
         operator(foo, "undo_split")(dataset)
         assert dataset.count_sample_tags() == {"mine": 40, "train": 20, "test": 21}
-        lost = operator(foo, "take_audited").execute(context(dataset, {"audit": "gone"}, spaces={}))
-        assert lost == {"error": "This audit is no longer known; audit again."}
+        # A server that was started since knows of no audit.
+        again = operator(foo, "take_audited").execute(context(dataset, {**params, "audit": "gone"}, spaces={}))
+        assert again == taken
+        assert dataset.values("tags") == tags
 
     def test_audit_of_groups_and_duplicates(self, foo, scene_dataset):
         """What seems to belong together is filled in; scenes and near duplicates that two subsets share are leaks."""
@@ -799,7 +840,7 @@ class TestExecute:
         ctx = context(scene_dataset, params, spaces={})
         result = operator(foo, "audit_split").execute(ctx)
         assert "a and b share 12 groups (48 samples)" in result["leaks"][0]
-        ctx = context(scene_dataset, {"audit": result["instead"]}, spaces={})
+        ctx = context(scene_dataset, result["instead"], spaces={})
         operator(foo, "take_audited").execute(ctx)
         parts = {}
         for scene, part in zip(*scene_dataset.values(["scene", "part"]), strict=True):
