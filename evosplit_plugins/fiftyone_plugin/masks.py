@@ -28,27 +28,35 @@ class MaskPath(str):
         return self.removesuffix(".mask")
 
 
-def mask_classes(dataset: Any, samples: Sequence[str], path: MaskPath) -> list[list[str]]:
-    """List the classes that the mask of each sample shows; none where there is no mask.
+def mask_classes(samples: Any, ids: Sequence[str], path: MaskPath) -> list[list[Any]]:
+    """List the classes that the mask of each sample shows, none where there is no mask; of a video, a list per frame.
 
     Parameters
     ----------
-    dataset
-        The dataset of the samples.
     samples
-        Their ids.
+        The dataset or view of the samples.
+    ids
+        Their ids in it.
     path
         The path of the masks; a mask may also lie on disk, in the `mask_path` of its Segmentation.
     """
-    targets = dataset.mask_targets.get(path.field) or dataset.default_mask_targets or {}
-    everything = dataset.select_group_slices(_allow_mixed=True) if dataset.media_type == "group" else dataset
-    found: dict[str, list[str]] = {}
-    for start in range(0, len(samples), _AT_ONCE):
-        some = everything.select(list(samples[start : start + _AT_ONCE]))
-        for sample, mask, file in zip(*some.values(["id", path, f"{path.field}.mask_path"]), strict=True):
-            shown = _read(file) if mask is None and file else mask
-            found[sample] = [] if shown is None else classes_of(np.asarray(shown), targets)
-    return [found[sample] for sample in samples]
+    targets = samples.mask_targets.get(path.field) or samples.default_mask_targets or {}
+    frames = path.startswith("frames.")
+    at_once = 1 if frames else _AT_ONCE
+    found: dict[str, list[Any]] = {}
+    for start in range(0, len(ids), at_once):
+        some = samples.select(list(ids[start : start + at_once]))
+        for row, mask, file in zip(*some.values(["id", path, f"{path.field}.mask_path"]), strict=True):
+            if frames:
+                found[row] = [_shown(*each, targets) for each in zip(mask or (), file or (), strict=True)]
+            else:
+                found[row] = _shown(mask, file, targets)
+    return [found[row] for row in ids]
+
+
+def _shown(mask: Any, file: str | None, targets: Mapping[Any, str]) -> list[str]:
+    mask = _read(file) if mask is None and file else mask
+    return [] if mask is None else classes_of(np.asarray(mask), targets)
 
 
 def classes_of(mask: np.ndarray[Any, Any], targets: Mapping[Any, str]) -> list[str]:

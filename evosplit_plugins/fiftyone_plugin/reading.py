@@ -119,7 +119,12 @@ def label_paths(samples: Any) -> dict[str, str]:
     paths = _paths_in(schema)
     frames = samples.get_frame_field_schema(flat=True) or {}
     paths |= {FRAMES + name: FRAMES + path for name, path in _paths_in(frames).items()}
-    masks = [name for name, field in schema.items() if getattr(field, "document_type", None) is fo.Segmentation]
+    masks = [
+        prefix + name
+        for prefix, fields in (("", schema), (FRAMES, frames))
+        for name, field in fields.items()
+        if getattr(field, "document_type", None) is fo.Segmentation
+    ]
     return {**paths, **{name: MaskPath(f"{name}.mask") for name in masks}, **{name: name for name in _texts_in(schema)}}
 
 
@@ -231,12 +236,11 @@ class Units:
         asked = list(paths)
         masks = [path for path in asked if isinstance(path, MaskPath)]
         plain = [path for path in asked if not isinstance(path, MaskPath)]
-        row = "sample_id" if is_generated(self.samples) else "id"
-        keys, *columns = self.samples.values([self.key, *plain, *((row,) if masks else ())])
+        keys, *columns = self.samples.values([self.key, *plain, *(("id",) if masks else ())])
         if masks:
-            samples = columns.pop()
-            dataset = root_dataset(self.samples)
-            shown = {path: mask_classes(dataset, samples, path) for path in masks}
+            rows = columns.pop()
+            source = self.samples if is_generated(self.samples) else flattened(root_dataset(self.samples))
+            shown = {path: mask_classes(source, rows, path) for path in masks}
             rest = iter(columns)
             columns = [shown[path] if isinstance(path, MaskPath) else next(rest) for path in asked]
         if self.group_of_sample is not None:

@@ -211,6 +211,25 @@ class TestReadCounts:
         assert counts.labels == ("5", "car", "road")
         assert counts.matrix.toarray().tolist() == [[0, 1, 1], [1, 1, 0], [0, 0, 0]]
 
+    def test_masks_of_frames(self, fiftyone, api, new_dataset, tmp_path):
+        """A video counts a class once for each frame whose mask shows it; a view of frames counts the same."""
+        import numpy as np
+        from PIL import Image
+
+        Image.fromarray(np.array([[0, 2]], dtype=np.uint8)).save(tmp_path / "m.png")
+        videos = [fiftyone.Sample(filepath=f"/{i}.mp4") for i in range(2)]
+        masks = [{"mask": np.array([[1, 2]], dtype=np.uint8)}, {"mask_path": str(tmp_path / "m.png")}]
+        for number, mask in enumerate(masks, start=1):
+            segmentation = fiftyone.Segmentation(**mask)
+            videos[0].frames[number] = fiftyone.Frame(filepath=f"/0-{number}.jpg", seg=segmentation)
+        videos[1].frames[1] = fiftyone.Frame(filepath="/1-1.jpg")
+        dataset = new_dataset(videos)
+        dataset.default_mask_targets = {1: "road", 2: "car"}
+        dataset.save()
+        for samples, field in ((dataset, "frames.seg"), (dataset.to_frames(), "seg")):
+            counts = api.read_counts(samples, label_field=field)
+            assert [row(counts, i) for i in range(2)] == [{"car": 2, "road": 1}, {}]
+
     def test_without_labels(self, fiftyone, api, new_dataset):
         """An empty list of label fields balances the strata alone; without any of these it is refused."""
         samples = [fiftyone.Sample(filepath=f"/{i}.jpg", night=i % 4 == 0) for i in range(40)]
