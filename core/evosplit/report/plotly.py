@@ -101,7 +101,11 @@ def _share_figure(table: ShareTable, unit: str, random: Sequence[float] = ()) ->
         ]
         bar = {"type": "bar", "orientation": "h", "base": left}
         traces.append(_trace("random splits", widths, rows, hover, {"color": GREY, "opacity": 0.25}, **bar))
+    points = [abs(x) for trace in traces[:k] for x in trace["x"] if x is not None]
+    near = not lacking and max([*points, *(100 * value for value in random)], default=0) <= 50
     ticks = [-100, -50, 0, 50, 100, 150]
+    told = [f"{'≥ ' if tick == 100 * _FURTHEST else ''}{tick} %" for tick in ticks]
+    axis = {"ticksuffix": " %", "nticks": 7} if near else {"tickvals": ticks, "ticktext": told}
     names = [name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…" for name in table.names]
     return {
         "data": traces,
@@ -113,8 +117,7 @@ def _share_figure(table: ShareTable, unit: str, random: Sequence[float] = ()) ->
             "bargap": 0.3,
             "xaxis": {
                 "title": {"text": f"more or less than its share (beside each name: its {unit})", "standoff": 12},
-                "tickvals": ticks,
-                "ticktext": [f"{'≥ ' if tick == 100 * _FURTHEST else ''}{tick} %" for tick in ticks],
+                **axis,
                 "zeroline": True,
                 "zerolinecolor": GREY,
                 "zerolinewidth": 2,

@@ -61,6 +61,16 @@ def test_what_a_subset_lacks_is_crossed_out():
     assert cross.hovertext == ("0 in b: none of 1 samples",)
 
 
+def test_ticks(report):
+    """Where something reaches an edge the ticks say so; where all is close to its share, Plotly chooses finer ones."""
+    far = report_as_placed([[1], [0], [0], [0]], [0, 1, 1, 1]).plot_labels().layout.xaxis
+    assert far.ticktext[-1] == "≥ 150 %"
+    near = report.plot_labels(by="instances")
+    assert max(abs(x) for trace in near.data for x in trace.x) <= 50
+    assert near.layout.xaxis.tickvals is None
+    assert near.layout.xaxis.ticksuffix == " %"
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
