@@ -21,6 +21,7 @@ import numpy as np
 
 from benchmarks.common import machine_line, markdown_table, write_result
 from evosplit import Split, split
+from evosplit.wording import counted
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 import fiftyone_session
@@ -187,8 +188,6 @@ def main() -> None:
     fiftyone_session.prepare().start_database()
     import fiftyone as fo
 
-    from evosplit_plugins.fiftyone_plugin.reading import plural
-
     dataset = make_dataset(fo, args.samples)
     size = f"{dataset.count():,} samples, {dataset.count('gt.detections'):,} detections"
     form = forms(dataset)
@@ -198,7 +197,7 @@ def main() -> None:
     page = "\n".join(
         [
             f"# FiftyOne, {args.samples:,} samples: the form, reading labels, writing splits\n",
-            f"{size}; best of {plural(args.rounds, 'round')}. {machine_line('fiftyone', 'numpy')}\n",
+            f"{size}; best of {counted(args.rounds, 'round', 'rounds')}. {machine_line('fiftyone', 'numpy')}\n",
             "## The form of the App\n\n"
             + markdown_table(("what", "seconds"), [(name, f"{seconds:.2f}") for name, seconds in form.items()]),
             table("Reading labels", read),

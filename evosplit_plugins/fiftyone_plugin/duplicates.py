@@ -21,6 +21,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from evosplit import EvoSplitError
+from evosplit.wording import counted
 from evosplit_plugins.fiftyone_plugin.fields import (
     GROUP_KINDS,
     choose_plain,
@@ -28,7 +29,7 @@ from evosplit_plugins.fiftyone_plugin.fields import (
     plain_fields,
     values_of_units,
 )
-from evosplit_plugins.fiftyone_plugin.reading import flattened, groups_of, is_grouped, name_of, plural, root_dataset
+from evosplit_plugins.fiftyone_plugin.reading import flattened, groups_of, is_grouped, name_of, root_dataset
 from evosplit_plugins.grouping import Links
 from evosplit_plugins.progress import OnProgress
 
@@ -177,7 +178,7 @@ def _links(
     missing = len(units) - len(known)
     notes: tuple[str, ...] = ()
     if clusters.threshold is not None and missing:
-        who = f"{plural(missing, 'sample')} {'is' if missing == 1 else 'are'} not in {clusters.called}"
+        who = f"{counted(missing, 'sample is', 'samples are')} not in {clusters.called}"
         notes = (f"{who}, so near duplicates of them were not found.",)
     return Links([each or None for each in values], names_groups=False, notes=notes)
 

@@ -18,6 +18,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from evosplit import EvoSplitError, LabelCounts, MissingExtraError
+from evosplit.wording import counted
 
 try:
     import fiftyone as fo
@@ -50,7 +51,6 @@ __all__ = [
     "load_samples",
     "name_of",
     "overview",
-    "plural",
     "root_dataset",
     "without_collecting",
 ]
@@ -407,11 +407,12 @@ class Overview:
 
     def __str__(self) -> str:
         """Say it in one sentence."""
-        unit = plural(self.units, "group" if self.grouped else "sample")
+        noun = "group" if self.grouped else "sample"
+        unit = counted(self.units, noun, f"{noun}s")
         if not self.labels:
             return f"{unit}, with the classes that the masks in {', '.join(self.unread)} show," if self.unread else unit
-        labels = plural(len(self.labels), "label")
-        return f"{unit} with {labels} and {plural(sum(self.labels.values()), 'instance')}"
+        labels = counted(len(self.labels), "label", "labels")
+        return f"{unit} with {labels} and {counted(sum(self.labels.values()), 'instance', 'instances')}"
 
 
 def count_units(samples: Any) -> int:
@@ -436,14 +437,3 @@ def overview(samples: Any, paths: Mapping[str, str]) -> Overview:
     }
     unread = tuple(field for field in paths if field not in counted_by_database)
     return Overview(count_units(samples), labels, is_grouped(root_dataset(samples)), unread)
-
-
-def plural(number: int, noun: str) -> str:
-    """Write a count with its noun.
-
-    Examples
-    --------
-    >>> plural(1, "sample"), plural(12345, "label")
-    ('1 sample', '12,345 labels')
-    """
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"

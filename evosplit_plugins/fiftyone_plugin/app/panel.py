@@ -11,6 +11,7 @@ import fiftyone.operators.types as types
 from evosplit import EvoSplitError, ParetoFront, SplitReport
 from evosplit.report import Table
 from evosplit.report.tables import number
+from evosplit.wording import counted
 from evosplit_plugins.fiftyone_plugin import runs
 from evosplit_plugins.fiftyone_plugin.app import figures
 from evosplit_plugins.fiftyone_plugin.app.base import ICON, PLUGIN, refresh_app
@@ -34,7 +35,6 @@ from evosplit_plugins.fiftyone_plugin.app.output import (
 from evosplit_plugins.fiftyone_plugin.app.recorded import is_latest, load, report_at, sizes_of, split_at, what_is_left
 from evosplit_plugins.fiftyone_plugin.app.records import run_label, runs_view
 from evosplit_plugins.fiftyone_plugin.app.views import samples_with
-from evosplit_plugins.fiftyone_plugin.reading import plural
 from evosplit_plugins.fiftyone_plugin.writing import units_of, write_split
 
 __all__ = ["EvoSplitPanel"]
@@ -113,7 +113,7 @@ class EvoSplitPanel(foo.Panel):  # type: ignore[misc]  # fiftyone is untyped
             return
         ctx.panel.set_state({"run": None, "point": None})
         refresh_app(ctx, run.field, created=written.created_field)
-        gone = f"; {plural(n_gone, 'sample')} deleted since" if n_gone else ""
+        gone = f"; {counted(n_gone, 'sample', 'samples')} deleted since" if n_gone else ""
         ctx.ops.notify(f"Applied: {sizes_of(split)}{gone}", variant="success")
 
     def on_undo(self, ctx: Any) -> None:

@@ -11,6 +11,7 @@ import fiftyone.operators.types as types
 from evosplit import EvoSplitError, LabelCounts
 from evosplit.constraints import resolve_constraints
 from evosplit.ratios import Subsets
+from evosplit.wording import counted
 from evosplit_plugins.fiftyone_plugin import duplicates, fields, reading
 from evosplit_plugins.fiftyone_plugin.api import check_asked
 from evosplit_plugins.fiftyone_plugin.app.base import PLUGIN, AppOperator, in_a_sentence, refuse
@@ -62,10 +63,10 @@ def add_preview(inputs: Any, ctx: Any, samples: Any, counter: Counter) -> None:
     sizes = ", ".join(f"{name} {size:,}" for name, size in zip(subsets.names, subsets.sizes, strict=True))
     groups = request.request.groups or request.reading.near_duplicates or request.request.group_regex
     near = ", as near as whole groups allow" if groups else ""
-    who = str(found or reading.plural(units, "sample"))
+    who = str(found or counted(units, "sample", "samples"))
     what = f"{who} will be split"
     if placed:
-        left = reading.plural(units - placed, "sample")
+        left = counted(units - placed, "sample", "samples")
         stay = "stays in its subset" if placed == 1 else "stay in their subsets"
         what = f"Of {who}, {placed:,} {stay}; {left} will be placed, so that the whole comes to"
     what = plain(f"{what}: {sizes}{near}{together}")
@@ -211,7 +212,7 @@ def _together(counter: Counter, samples: Any, request: SplitRequest) -> str:
         sizes = collections.Counter(name for name in joined([*links, *near]) or () if name is not None)
         if not sizes:
             return " (no groups were found)"
-        largest = reading.plural(max(sizes.values()), "sample")
-        return f" ({reading.plural(len(sizes), 'group')}, the largest of {largest})"
+        largest = counted(max(sizes.values()), "sample", "samples")
+        return f" ({counted(len(sizes), 'group', 'groups')}, the largest of {largest})"
 
     return counter.ask(["groups", *by, source, threshold, regex], find) or ""

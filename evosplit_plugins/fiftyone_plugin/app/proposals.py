@@ -13,10 +13,10 @@ import fiftyone as fo
 from fiftyone import ViewField as F
 
 from evosplit.ratios import Subsets
-from evosplit.wording import listed
+from evosplit.wording import counted, listed
 from evosplit_plugins.fiftyone_plugin import fields
 from evosplit_plugins.fiftyone_plugin.masks import MaskPath
-from evosplit_plugins.fiftyone_plugin.reading import FRAMES, Overview, Units, lists_of, plural
+from evosplit_plugins.fiftyone_plugin.reading import FRAMES, Overview, Units, lists_of
 
 __all__ = ["SAME_NAME", "Proposal", "propose_equal_names", "propose_groups", "propose_subsets", "rare_labels"]
 
@@ -65,7 +65,7 @@ def propose_groups(samples: Any, label_fields: Sequence[str]) -> Proposal | None
         return None
     _, number, name, largest = max(found)
     of = "folders" if name == fields.FOLDER else f"values of {name}"
-    sentence = f"{number:,} {of}, with up to {plural(largest, 'sample')} each: do they belong together?"
+    sentence = f"{number:,} {of}, with up to {counted(largest, 'sample', 'samples')} each: do they belong together?"
     return Proposal("propose_groups", sentence, "Keep them together", {"group_by": [name]})
 
 
@@ -104,8 +104,7 @@ def propose_subsets(rare: Mapping[str, int], subsets: Subsets, params: Mapping[s
         return None
     k, fewest = len(subsets), min(rare.values())
     names = listed([f"{name} ({n:,})" for name, n in rare.items()])
-    have = f"{plural(len(rare), 'label')} {'has' if len(rare) == 1 else 'have'}"
-    sentence = f"{have} too few samples for {k} subsets: {names}."
+    sentence = f"{counted(len(rare), 'label has', 'labels have')} too few samples for {k} subsets: {names}."
     if params.get("subsets") == "folds" and fewest >= 2:
         return Proposal("propose_subsets", sentence, f"Make {fewest} folds", {"folds": fewest})
     if (params.get("subsets") or "train_val_test") == "train_val_test" and fewest >= 2:
