@@ -247,7 +247,6 @@ class Units:
             keys = [self.group_of_sample[key] for key in keys]
         return [keys, *columns]
 
-
     def chunks(self, paths: Iterable[str]) -> Iterator[list[Any]]:
         """Read what `values` reads, some rows at a time, so that memory does not grow with what they hold.
 

@@ -19,6 +19,7 @@ from evosplit_plugins.fiftyone_plugin import api, duplicates, fields
 from evosplit_plugins.fiftyone_plugin.adapter import FiftyOneReading
 from evosplit_plugins.fiftyone_plugin.app.base import ALSO_DELEGATED, RecordOperator, refresh_app, refresh_panels, show
 from evosplit_plugins.fiftyone_plugin.app.counting import Counter
+from evosplit_plugins.fiftyone_plugin.app.inputs import add_one, add_several, add_switch
 from evosplit_plugins.fiftyone_plugin.app.output import audit_output, audit_result
 from evosplit_plugins.fiftyone_plugin.app.proposals import SAME_NAME, propose_equal_names, propose_groups
 from evosplit_plugins.fiftyone_plugin.app.recorded import part_of, sizes_of
@@ -59,17 +60,14 @@ class AuditSplit(RecordOperator):
     def resolve_input(self, ctx: Any) -> Any:
         """Ask where the subsets are, and what belongs together; what seems to is filled in."""
         inputs, counter = types.Object(), Counter(ctx)
-        where = types.DropdownView()
-        where.add_choice(_TAGS, label="Sample tags")
-        for name in ctx.dataset.get_field_schema(ftype=fo.StringField):
-            if name != "filepath":
-                where.add_choice(name, label=f"The field {name}")
-        inputs.enum("where", where.values(), default=_TAGS, label="The subsets are in", view=where)
+        texts = [name for name in ctx.dataset.get_field_schema(ftype=fo.StringField) if name != "filepath"]
+        where = {_TAGS: "Sample tags", **{name: f"The field {name}" for name in texts}}
+        add_one(inputs, "where", where, label="The subsets are in")
         if (ctx.params.get("where") or _TAGS) == _TAGS:
             note = "By default those of the latest split, else the usual ones: train, val, test"
-            _add_several(inputs, "tags", ctx.dataset.distinct("tags"), label="Tags", description=note)
+            add_several(inputs, "tags", ctx.dataset.distinct("tags"), label="Tags", description=note)
         groups = counter.ask(["propose groups"], lambda: propose_groups(ctx.dataset, ()))
-        _add_several(
+        add_several(
             inputs,
             "group_by",
             fields.group_fields(ctx.dataset),
@@ -79,20 +77,12 @@ class AuditSplit(RecordOperator):
         )
         names = counter.ask(["propose names"], lambda: propose_equal_names(ctx.dataset))
         if names is not None:
-            inputs.bool(
-                "same_names",
-                default=True,
-                label="Files of the same name belong together",
-                description=names.sentence,
-                view=types.SwitchView(),
-            )
+            label = "Files of the same name belong together"
+            add_switch(inputs, "same_names", label, names.sentence, default=True)
         known = counter.ask(["duplicates"], lambda: duplicates.duplicate_sources(ctx.dataset))
         if known:
-            near = types.DropdownView()
-            near.add_choice(NO_DUPLICATES, label="Do not look for them")
-            for name in known:
-                near.add_choice(name, label=name)
-            inputs.enum("near", near.values(), default=known[0], label="Near duplicates, as told by", view=near)
+            near = {NO_DUPLICATES: "Do not look for them", **{name: name for name in known}}
+            add_one(inputs, "near", near, default=known[0], label="Near duplicates, as told by")
         return self.form(inputs)
 
     def do(self, ctx: Any) -> dict[str, Any]:
@@ -165,13 +155,6 @@ def _wanted(ctx: Any) -> _Instead:
     if audit.instead is None:
         raise EvoSplitError("EvoSplit has no split to give instead; audit again")
     return _instead(source, audit.instead)
-
-
-def _add_several(inputs: Any, name: str, choices: Any, **options: Any) -> None:
-    view = types.DropdownView(multiple=True, allow_duplicates=False)
-    for choice in choices:
-        view.add_choice(choice, label=choice)
-    inputs.list(name, types.String(), required=False, view=view, **{"default": [], **options})
 
 
 def _is_better(split: Split, than: Split) -> bool:

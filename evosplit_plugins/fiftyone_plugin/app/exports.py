@@ -11,6 +11,7 @@ import fiftyone.operators.types as types
 from evosplit import EvoSplitError
 from evosplit_plugins.fiftyone_plugin import exporting, runs
 from evosplit_plugins.fiftyone_plugin.app.base import ALSO_DELEGATED, RecordOperator, refuse
+from evosplit_plugins.fiftyone_plugin.app.inputs import add_one
 from evosplit_plugins.fiftyone_plugin.app.records import NO_RECORD
 
 __all__ = ["ExportSubsets"]
@@ -43,14 +44,11 @@ class ExportSubsets(RecordOperator):
         elif not known:
             refuse(inputs, "No field of this dataset holds Detections or Polylines, which the formats take.")
         else:
-            _add_choice(inputs, "format", _FORMATS, "Format")
+            add_one(inputs, "format", _FORMATS, radio=True, label="Format")
             latest = runs.load_run(ctx.dataset)
             likely = next((name for name in latest.label_fields if name in known), known[0])
-            labels = types.DropdownView()
-            for name in known:
-                labels.add_choice(name, label=name)
-            inputs.enum("label_field", labels.values(), default=likely, label="Labels", view=labels)
-            _add_choice(inputs, "media", _MEDIA, "Pictures are")
+            add_one(inputs, "label_field", {name: name for name in known}, default=likely, label="Labels")
+            add_one(inputs, "media", _MEDIA, radio=True, label="Pictures are")
             note = "A new one on the machine that runs FiftyOne; nothing that exists is replaced"
             home = str(Path.home() / f"{ctx.dataset.slug}-split")
             inputs.str("output", default=home, label="Directory", description=note)
@@ -67,10 +65,3 @@ class ExportSubsets(RecordOperator):
         sizes = exporting.export_subsets(ctx.dataset, output, **options)
         said = ", ".join(f"{name} {size:,}" for name, size in sizes.items())
         return {"message": f"Written to {output}, and checked by loading it: {said}."}
-
-
-def _add_choice(inputs: Any, name: str, choices: Mapping[str, str], label: str) -> None:
-    view = types.RadioGroup(orientation="horizontal")
-    for value, said in choices.items():
-        view.add_choice(value, label=said)
-    inputs.enum(name, view.values(), default=next(iter(choices)), label=label, view=view)

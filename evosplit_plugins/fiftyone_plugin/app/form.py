@@ -10,6 +10,7 @@ import fiftyone.operators.types as types
 from evosplit import EvoSplitError
 from evosplit_plugins.fiftyone_plugin import duplicates, fields, reading, runs
 from evosplit_plugins.fiftyone_plugin.app.counting import Counter
+from evosplit_plugins.fiftyone_plugin.app.inputs import add_one, add_several, add_switch
 from evosplit_plugins.fiftyone_plugin.app.output import plain
 from evosplit_plugins.fiftyone_plugin.app.preview import add_preview
 from evosplit_plugins.fiftyone_plugin.app.request import (
@@ -60,29 +61,17 @@ def build_form(ctx: Any) -> Any:
 
 
 def _add_label_field(inputs: Any, paths: Mapping[str, str]) -> None:
-    dropdown = types.DropdownView(multiple=True, allow_duplicates=False)
     known = reading.label_fields(paths)
-    for name, path in paths.items():
-        kind = "" if name in known else " (masks)" if isinstance(path, MaskPath) else " (text)"
-        dropdown.add_choice(name, label=name + kind)
+    kinds = {name: " (masks)" if isinstance(path, MaskPath) else " (text)" for name, path in paths.items()}
+    called = {name: name if name in known else name + kind for name, kind in kinds.items()}
     likely = reading.likely_field(known)
-    inputs.list(
-        "label_field",
-        types.String(),
-        default=[] if likely is None else [likely],
-        required=False,
-        label="Labels to spread evenly",
-        view=dropdown,
-    )
+    default = [] if likely is None else [likely]
+    add_several(inputs, "label_field", called, default=default, label="Labels to spread evenly")
 
 
 def _add_subsets(inputs: Any, params: Mapping[str, Any]) -> None:
-    choices = types.RadioGroup(orientation="horizontal")
-    choices.add_choice("train_val_test", label="train / val / test")
-    choices.add_choice("train_test", label="train / test")
-    choices.add_choice("custom", label="Other names")
-    choices.add_choice("folds", label="k folds")
-    inputs.enum("subsets", choices.values(), default="train_val_test", label="Subsets", view=choices)
+    presets = {name: " / ".join(ratios) for name, ratios in PRESETS.items()}
+    add_one(inputs, "subsets", {**presets, "custom": "Other names", "folds": "k folds"}, radio=True, label="Subsets")
     chosen = params.get("subsets") or "train_val_test"
     if chosen in PRESETS:
         row = inputs.h_stack(chosen, gap=2)
@@ -105,21 +94,16 @@ def _add_more(inputs: Any, params: Mapping[str, Any]) -> None:
         said = SplitRequest.from_params(params).in_one_line
     except EvoSplitError:  # it is said above
         said = "what stays together, what else is balanced, where it is written, how long it is searched"
-    inputs.bool("more", default=False, label="More", description=plain(said), view=types.SwitchView())
+    add_switch(inputs, "more", "More", plain(said))
 
 
 def _add_groups(inputs: Any, ctx: Any, samples: Any, counter: Counter) -> None:
-    dropdown = types.DropdownView(multiple=True, allow_duplicates=False)
-    for name in fields.group_fields(samples):
-        dropdown.add_choice(name, label=_CALLED.get(name, name))
-    inputs.list(
+    add_several(
+        inputs,
         "group_by",
-        types.String(),
-        default=[],
-        required=False,
+        {name: _CALLED.get(name, name) for name in fields.group_fields(samples)},
         label="Keep together samples with the same",
         description="For example frames of one video or pictures of one patient: they never cross subsets",
-        view=dropdown,
     )
     inputs.str(
         "group_regex",
@@ -127,31 +111,18 @@ def _add_groups(inputs: Any, ctx: Any, samples: Any, counter: Counter) -> None:
         description="A regular expression; the text of its first parentheses counts, if there are any",
         allow_empty=True,
     )
-    inputs.bool(
-        "group_copies",
-        default=True,
-        label="Keep copies of one picture together",
-        description="Samples with the same file, and copies of one source by Roboflow",
-        view=types.SwitchView(),
-    )
+    about = "Samples with the same file, and copies of one source by Roboflow"
+    add_switch(inputs, "group_copies", "Keep copies of one picture together", about, default=True)
     offered = counter.ask(["duplicates"], lambda: duplicates.duplicate_sources(samples))
     if not offered:
         return
     row = inputs.h_stack("duplicates", gap=2)
     chosen = (ctx.params.get("duplicates") or {}).get("near_duplicates")
     takes_threshold = chosen is not None and chosen != NO_DUPLICATES and duplicates.is_run(samples, chosen)
-    choices = types.DropdownView(space=8 if takes_threshold else 12)
-    choices.add_choice(NO_DUPLICATES, label="Do not look for them")
-    for name in offered:
-        kind = "similarity run" if duplicates.is_run(samples, name) else "field"
-        choices.add_choice(name, label=f"{name} ({kind})")
-    row.enum(
-        "near_duplicates",
-        choices.values(),
-        default=NO_DUPLICATES,
-        label="Keep near duplicates together, as told by",
-        view=choices,
-    )
+    kinds = {name: "similarity run" if duplicates.is_run(samples, name) else "field" for name in offered}
+    called = {NO_DUPLICATES: "Do not look for them", **{name: f"{name} ({kind})" for name, kind in kinds.items()}}
+    label = "Keep near duplicates together, as told by"
+    add_one(row, "near_duplicates", called, label=label, space=8 if takes_threshold else 12)
     if takes_threshold:
         row.float(
             threshold_of(chosen),
@@ -164,25 +135,17 @@ def _add_groups(inputs: Any, ctx: Any, samples: Any, counter: Counter) -> None:
 
 def _add_strata(inputs: Any, ctx: Any, samples: Any, paths: Mapping[str, str]) -> None:
     chosen = several(ctx.params.get("label_field")) or (reading.likely_field(paths) or "",)
-    dropdown = types.DropdownView(multiple=True, allow_duplicates=False)
-    for name in fields.strata_fields(samples, chosen):
-        dropdown.add_choice(name, label=_CALLED.get(name, name))
-    inputs.list(
+    add_several(
+        inputs,
         "stratify_by",
-        types.String(),
-        default=[],
-        required=False,
+        {name: _CALLED.get(name, name) for name in fields.strata_fields(samples, chosen)},
         label="Balance also",
         description="Further fields that every subset is to share: weather, camera, box sizes",
-        view=dropdown,
     )
 
 
 def _add_output(inputs: Any, ctx: Any) -> None:
-    write = types.RadioGroup(orientation="horizontal")
-    write.add_choice("tags", label="Sample tags")
-    write.add_choice("field", label="A field")
-    inputs.enum("write", write.values(), default="tags", label="Write the subsets as", view=write)
+    add_one(inputs, "write", {"tags": "Sample tags", "field": "A field"}, radio=True, label="Write the subsets as")
     earlier = plain(", ".join(sorted(runs.written_tags(ctx.dataset))))
     replaced = f"Removes the tags that it wrote{f' ({earlier})' if earlier else ''} first; all other tags stay"
     if ctx.params.get("write") == "field":
@@ -203,34 +166,19 @@ def _add_output(inputs: Any, ctx: Any) -> None:
         description="Only the other samples are placed, so that the whole comes out balanced",
     )
     inputs.enum("existing", existing.values(), default="replace", label="Earlier splits", view=existing)
-    inputs.bool(
-        "saved_views",
-        default=False,
-        label="Save a view of each subset",
-        description="Under the subset's name, where no view has it; undo takes them away again",
-        view=types.SwitchView(),
-    )
+    about = "Under the subset's name, where no view has it; undo takes them away again"
+    add_switch(inputs, "saved_views", "Save a view of each subset", about)
 
 
 def add_overwrite(inputs: Any) -> None:
     """Ask whether values of a field may be replaced that EvoSplit did not write."""
-    inputs.bool(
-        "overwrite",
-        default=False,
-        label="Replace the values of this field",
-        description="EvoSplit did not write them; undo brings them back",
-        view=types.SwitchView(),
-    )
+    about = "EvoSplit did not write them; undo brings them back"
+    add_switch(inputs, "overwrite", "Replace the values of this field", about)
 
 
 def _add_search(inputs: Any, params: Mapping[str, Any]) -> None:
-    inputs.bool(
-        "cover",
-        default=True,
-        label="Rare labels in every subset",
-        description="Each subset gets every label that has enough samples",
-        view=types.SwitchView(),
-    )
+    about = "Each subset gets every label that has enough samples"
+    add_switch(inputs, "cover", "Rare labels in every subset", about, default=True)
     if params.get("cover", True) is not False:
         inputs.int(
             "min_per_label",
@@ -246,8 +194,5 @@ def _add_search(inputs: Any, params: Mapping[str, Any]) -> None:
         allow_empty=True,
     )
     row = inputs.h_stack("search", gap=2)
-    effort = types.DropdownView(space=8)
-    for name, label in EFFORTS.items():
-        effort.add_choice(name, label=label)
-    row.enum("effort", effort.values(), default="normal", label="Effort", view=effort)
+    add_one(row, "effort", EFFORTS, default="normal", label="Effort", space=8)
     row.int("seed", default=0, label="Seed", min=0, view=types.FieldView(space=4))

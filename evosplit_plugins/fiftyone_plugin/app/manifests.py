@@ -14,7 +14,8 @@ from evosplit import EvoSplitError, Split
 from evosplit_plugins.fiftyone_plugin import api, runs
 from evosplit_plugins.fiftyone_plugin.app.base import RecordOperator, refresh_app, refresh_panels, refuse
 from evosplit_plugins.fiftyone_plugin.app.form import add_overwrite
-from evosplit_plugins.fiftyone_plugin.app.records import NO_RECORD, runs_view
+from evosplit_plugins.fiftyone_plugin.app.inputs import add_one
+from evosplit_plugins.fiftyone_plugin.app.records import NO_RECORD, run_labels
 
 __all__ = ["ApplyManifest", "SaveManifest"]
 
@@ -40,8 +41,7 @@ class SaveManifest(RecordOperator):
         if not keys:
             refuse(inputs, NO_RECORD)
         else:
-            choices = runs_view(ctx.dataset, keys)
-            inputs.enum("run_key", choices.values(), default=keys[-1], label="Split", view=choices)
+            add_one(inputs, "run_key", run_labels(ctx.dataset), label="Split")
             _ask_way(inputs, "download", "Download it", "Save it to")
             if _on_server(ctx):
                 note = "On the machine that runs FiftyOne; a file that is no manifest is not replaced"
@@ -116,10 +116,8 @@ class ApplyManifest(RecordOperator):
 
 def _ask_way(inputs: Any, browser: str, here: str, there: str) -> None:
     """Ask whether a file is on the machine of the browser, the first choice, or on that of FiftyOne."""
-    way = types.RadioGroup(orientation="horizontal")
-    way.add_choice(browser, label=here)
-    way.add_choice("server", label=f"{there} the machine that runs FiftyOne")
-    inputs.enum("way", way.values(), default=browser, label="The file", view=way)
+    ways = {browser: here, "server": f"{there} the machine that runs FiftyOne"}
+    add_one(inputs, "way", ways, radio=True, label="The file")
 
 
 def _on_server(ctx: Any) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import fiftyone.operators as foo
@@ -17,6 +17,7 @@ from evosplit_plugins.fiftyone_plugin.app import figures
 from evosplit_plugins.fiftyone_plugin.app.base import ICON, PLUGIN, refresh_app
 from evosplit_plugins.fiftyone_plugin.app.comparing import compare_labels, comparison_figure
 from evosplit_plugins.fiftyone_plugin.app.comparing import in_words as compared_in_words
+from evosplit_plugins.fiftyone_plugin.app.inputs import add_one
 from evosplit_plugins.fiftyone_plugin.app.output import (
     LABELS,
     LABELS_IN_WORDS,
@@ -33,7 +34,7 @@ from evosplit_plugins.fiftyone_plugin.app.output import (
     table_rows,
 )
 from evosplit_plugins.fiftyone_plugin.app.recorded import is_latest, load, report_at, sizes_of, split_at, what_is_left
-from evosplit_plugins.fiftyone_plugin.app.records import run_label, runs_view
+from evosplit_plugins.fiftyone_plugin.app.records import run_label, run_labels
 from evosplit_plugins.fiftyone_plugin.app.views import samples_with
 from evosplit_plugins.fiftyone_plugin.writing import units_of, write_split
 
@@ -212,8 +213,8 @@ class EvoSplitPanel(foo.Panel):  # type: ignore[misc]  # fiftyone is untyped
             panel.view("meanings", types.HeaderView(label="What they mean", description=meanings(report)))
 
     def _render_choice(self, ctx: Any, panel: Any, run: runs.SplitRun) -> None:
-        view = runs_view(ctx.dataset, runs.run_keys(ctx.dataset))
-        panel.enum("run", view.values(), default=run.key, label="Split", view=view, on_change=self.on_run)
+        labels = run_labels(ctx.dataset)
+        add_one(panel, "run", labels, default=run.key, label="Split", on_change=self.on_run)
 
     def _render_front(
         self,
@@ -247,8 +248,8 @@ class EvoSplitPanel(foo.Panel):  # type: ignore[misc]  # fiftyone is untyped
         called = "in use" if is_latest(ctx.dataset, run) else "applied"
         return called, report_at(ctx.dataset, run, run.split.chosen)
 
-    def _offered(self, ctx: Any, run: runs.SplitRun, selected: int) -> list[tuple[str, str]]:
-        """List what the split can be compared with: other trade-offs, other recorded splits."""
+    def _offered(self, ctx: Any, run: runs.SplitRun, selected: int) -> dict[str, str]:
+        """Name what the split can be compared with: other trade-offs, other recorded splits."""
         front = run.split.front
         found = []
         for at, values in enumerate([] if front is None else front.objectives.tolist()):
@@ -258,25 +259,20 @@ class EvoSplitPanel(foo.Panel):  # type: ignore[misc]  # fiftyone is untyped
         others = [key for key in reversed(runs.run_keys(ctx.dataset)) if key != run.key]
         found = found[:_POINTS_OFFERED] + [(f"run:{key}", f"split {run_label(ctx.dataset, key)}") for key in others]
         starred = "nothing else" if selected == run.split.chosen else "the trade-off with the star"
-        return [(_NOTHING, starred), *found] if found else []
+        return {_NOTHING: starred, **dict(found)} if found else {}
 
     def _render_comparison(
         self,
         ctx: Any,
         panel: Any,
         report: SplitReport,
-        offered: Sequence[tuple[str, str]],
+        offered: Mapping[str, str],
         beside: tuple[str, SplitReport] | None,
     ) -> None:
         """Offer other splits to compare with, and show the chosen one label by label."""
         if offered:
-            choices = types.DropdownView()
-            for value, label in offered:
-                choices.add_choice(value, label=label)
             chosen = ctx.panel.get_state("beside", _NOTHING)
-            panel.enum(
-                "beside", choices.values(), default=chosen, label="Compare with", view=choices, on_change=self.on_beside
-            )
+            add_one(panel, "beside", offered, default=chosen, label="Compare with", on_change=self.on_beside)
         if beside is not None:
             pairs = compare_labels(report, beside[1])
             words = compared_in_words(pairs, "the one in use" if beside[0] == "in use" else beside[0])

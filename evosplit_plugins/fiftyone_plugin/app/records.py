@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import fiftyone.operators.types as types
@@ -12,7 +12,7 @@ from evosplit_plugins.fiftyone_plugin.app.base import RecordOperator, refresh_ap
 from evosplit_plugins.fiftyone_plugin.app.output import plain
 from evosplit_plugins.fiftyone_plugin.app.request import several
 
-__all__ = ["NO_RECORD", "UndoSplit", "run_label", "runs_view"]
+__all__ = ["NO_RECORD", "UndoSplit", "run_label", "run_labels"]
 
 NO_RECORD = "No split by EvoSplit is recorded on this dataset."
 
@@ -69,9 +69,6 @@ def run_label(dataset: Any, key: str) -> str:
     return f"{runs.run_number(key)}: {' · '.join(said)} ({info.timestamp:%Y-%m-%d %H:%M} UTC)"
 
 
-def runs_view(dataset: Any, keys: Sequence[str]) -> Any:
-    """Return a list of recorded splits to choose from, the latest first."""
-    choices = types.DropdownView()
-    for key in reversed(keys):
-        choices.add_choice(key, label=run_label(dataset, key))
-    return choices
+def run_labels(dataset: Any) -> dict[str, str]:
+    """Name the recorded splits of a dataset for a reader, the latest first."""
+    return {key: run_label(dataset, key) for key in reversed(runs.run_keys(dataset))}
