@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import fiftyone.operators as foo
@@ -144,14 +145,14 @@ class EvoSplitPanel(foo.Panel):  # type: ignore[misc]  # fiftyone is untyped
         if subset >= len(split.names):
             return  # the bar of random splits
         label = report.occurring[row].label
-        ctx.ops.set_view(samples_with(ctx.dataset, run, split, [label], split.names[subset]))
+        _show(ctx, samples_with(ctx.dataset, run, split, [label], split.names[subset]))
 
     def on_subset(self, ctx: Any) -> None:
         """Show the samples of a subset in the grid."""
         run, row = self._run(ctx), int(ctx.params["row"])
         if run is not None and row >= 0:  # the heading is row -1
             split = split_at(run, self._selected(ctx, run))
-            ctx.ops.set_view(samples_with(ctx.dataset, run, split, [], split.names[row]))
+            _show(ctx, samples_with(ctx.dataset, run, split, [], split.names[row]))
 
     def on_pair(self, ctx: Any) -> None:
         """Show the samples that have both labels of a pair in the grid."""
@@ -159,7 +160,7 @@ class EvoSplitPanel(foo.Panel):  # type: ignore[misc]  # fiftyone is untyped
         if run is not None and row >= 0:
             point = self._selected(ctx, run)
             labels = report_at(ctx.dataset, run, point).pairs[row].labels
-            ctx.ops.set_view(samples_with(ctx.dataset, run, split_at(run, point), labels, None))
+            _show(ctx, samples_with(ctx.dataset, run, split_at(run, point), labels, None))
 
     def render(self, ctx: Any) -> Any:
         """Draw the panel."""
@@ -177,8 +178,10 @@ class EvoSplitPanel(foo.Panel):  # type: ignore[misc]  # fiftyone is untyped
         panel.btn("refresh", label="Refresh", icon="refresh", on_click=self.on_refresh)
 
     def on_start(self, ctx: Any) -> None:
-        """Open the form."""
-        ctx.prompt(f"{PLUGIN}/evosplit", on_success=self.on_refresh)
+        """Open the form; samples that a click in the panel shows are there to look at, not to be split."""
+        shown = _stages(ctx.request_params.get("view") or ())
+        params = {"view_target": "DATASET"} if shown and shown == ctx.panel.get_state("shown") else None
+        ctx.prompt(f"{PLUGIN}/evosplit", params=params, on_success=self.on_refresh)
 
     def _render_run(self, ctx: Any, panel: Any, run: runs.SplitRun) -> None:
         split = run.split
@@ -326,6 +329,17 @@ class EvoSplitPanel(foo.Panel):  # type: ignore[misc]  # fiftyone is untyped
         point = ctx.panel.get_state("point")
         n_points = 0 if run.split.front is None else len(run.split.front)
         return int(point) if point is not None and int(point) < n_points else run.split.chosen
+
+
+def _show(ctx: Any, view: Any) -> None:
+    """Show a view in the grid, and remember it."""
+    ctx.ops.set_view(view)
+    ctx.panel.set_state("shown", _stages(view._serialize()))
+
+
+def _stages(view: Sequence[Mapping[str, Any]]) -> str:
+    """Tell what the stages of a view do; the App gives each an id of its own."""
+    return json.dumps([[stage["_cls"], stage["kwargs"]] for stage in view]) if view else ""
 
 
 def _table(ctx: Any, panel: Any, name: str, table: Table, **clicks: Any) -> None:

@@ -335,6 +335,9 @@ def test_proposal_and_clicks(open_app, scene_pictures):
             n = len(view) if view is not None else int(rows.nth(row).locator("td").nth(1).inner_text())
             rows.nth(row).click()
             app.see(app.page.get_by_text(re.compile(rf"^\s*{n}\s+samples?$")))
+            app.button("Split again", panel).click()
+            app.see(app.page.locator(PROMPT).get_by_text("48 samples with 3 labels"))  # not those that are looked at
+            app.button("Cancel").click()
         assert app.alerts == []
 
 
