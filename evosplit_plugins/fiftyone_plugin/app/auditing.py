@@ -20,9 +20,9 @@ from evosplit_plugins.fiftyone_plugin.adapter import FiftyOneReading
 from evosplit_plugins.fiftyone_plugin.app.base import ALSO_DELEGATED, RecordOperator, refresh_app, refresh_panels, show
 from evosplit_plugins.fiftyone_plugin.app.counting import Counter
 from evosplit_plugins.fiftyone_plugin.app.inputs import add_one, add_several, add_switch
-from evosplit_plugins.fiftyone_plugin.app.output import audit_output, audit_result
+from evosplit_plugins.fiftyone_plugin.app.output import audit_output, audit_result, sizes_of
 from evosplit_plugins.fiftyone_plugin.app.proposals import SAME_NAME, propose_equal_names, propose_groups
-from evosplit_plugins.fiftyone_plugin.app.recorded import part_of, sizes_of
+from evosplit_plugins.fiftyone_plugin.app.recorded import part_of
 from evosplit_plugins.fiftyone_plugin.app.request import NO_DUPLICATES, several
 from evosplit_plugins.fiftyone_plugin.source import FiftyOneSource
 from evosplit_plugins.fiftyone_plugin.writing import write_split

@@ -12,6 +12,7 @@ from evosplit import EvoSplitError
 from evosplit_plugins.fiftyone_plugin import exporting, runs
 from evosplit_plugins.fiftyone_plugin.app.base import ALSO_DELEGATED, RecordOperator, refuse
 from evosplit_plugins.fiftyone_plugin.app.inputs import add_one
+from evosplit_plugins.fiftyone_plugin.app.output import sizes_of
 from evosplit_plugins.fiftyone_plugin.app.records import NO_RECORD
 
 __all__ = ["ExportSubsets"]
@@ -63,5 +64,4 @@ class ExportSubsets(RecordOperator):
             raise EvoSplitError("no directory is given; name a new one")
         options = {name: ctx.params[name] for name in ("format", "label_field", "media") if ctx.params.get(name)}
         sizes = exporting.export_subsets(ctx.dataset, output, **options)
-        said = ", ".join(f"{name} {size:,}" for name, size in sizes.items())
-        return {"message": f"Written to {output}, and checked by loading it: {said}."}
+        return {"message": f"Written to {output}, and checked by loading it: {sizes_of(sizes)}."}

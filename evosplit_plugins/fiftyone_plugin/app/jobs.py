@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import uuid
 from collections.abc import Callable
+from concurrent.futures import Future, wait
 from dataclasses import dataclass, field
 
 from evosplit import Split
@@ -33,9 +34,7 @@ class SearchJob:
     key: str = field(default_factory=lambda: uuid.uuid4().hex)
     progress: tuple[float, str] = (0.0, "Starting")
     _stop: threading.Event = field(default_factory=threading.Event)
-    _ended: threading.Event = field(default_factory=threading.Event)
-    _split: Split | None = None
-    _error: BaseException | None = None
+    _found: Future[Split] = field(default_factory=Future)
 
     def __enter__(self) -> SearchJob:
         _running[self.key] = self
@@ -48,11 +47,9 @@ class SearchJob:
 
     def _work(self) -> None:
         try:
-            self._split = self.search(self._on_progress)
+            self._found.set_result(self.search(self._on_progress))
         except BaseException as error:  # handed to the thread that waits
-            self._error = error
-        finally:
-            self._ended.set()
+            self._found.set_exception(error)
 
     def _on_progress(self, done: float, message: str) -> bool:
         self.progress = (done, message)
@@ -69,15 +66,11 @@ class SearchJob:
 
     def wait(self, seconds: float) -> bool:
         """Wait for the search, at most so long; returns whether it has ended."""
-        return self._ended.wait(seconds)
+        return bool(wait([self._found], seconds).done)
 
     def result(self) -> Split:
         """Return the split, or raise what the search raised."""
-        if self._error is not None:
-            raise self._error
-        if self._split is None:
-            raise RuntimeError("the search has not ended")
-        return self._split
+        return self._found.result(timeout=0)
 
 
 def cancel(key: str) -> bool:

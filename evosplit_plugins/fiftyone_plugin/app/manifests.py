@@ -15,6 +15,7 @@ from evosplit_plugins.fiftyone_plugin import api, runs
 from evosplit_plugins.fiftyone_plugin.app.base import RecordOperator, refresh_app, refresh_panels, refuse
 from evosplit_plugins.fiftyone_plugin.app.form import add_overwrite
 from evosplit_plugins.fiftyone_plugin.app.inputs import add_one
+from evosplit_plugins.fiftyone_plugin.app.output import sizes_of
 from evosplit_plugins.fiftyone_plugin.app.records import NO_RECORD, run_labels
 
 __all__ = ["ApplyManifest", "SaveManifest"]
@@ -110,8 +111,7 @@ class ApplyManifest(RecordOperator):
             split = api.apply_split(ctx.target_view(), path, field=field, overwrite=overwrite)
         refresh_app(ctx, field, created=created)
         refresh_panels(ctx)
-        sizes = ", ".join(f"{name} {size:,}" for name, size in zip(split.names, split.sizes, strict=True))
-        return {"message": f"Replayed: {sizes}."}
+        return {"message": f"Replayed: {sizes_of(split)}."}
 
 
 def _ask_way(inputs: Any, browser: str, here: str, there: str) -> None:

@@ -33,6 +33,7 @@ __all__ = [
     "message_output",
     "plain",
     "shown_tables",
+    "sizes_of",
     "split_output",
     "split_result",
     "table_columns",
@@ -78,6 +79,18 @@ def plain(text: str) -> str:
     a\_b \*c\* \<i\>
     """
     return re.sub(r"([\\`*_\[\]<>&~#|])", r"\\\1", text)
+
+
+def sizes_of(sizes: Split | Mapping[str, int]) -> str:
+    """Write subsets with their sizes.
+
+    Examples
+    --------
+    >>> sizes_of({"train": 1200, "test": 300})
+    'train 1,200, test 300'
+    """
+    named = sizes if isinstance(sizes, Mapping) else dict(zip(sizes.names, sizes.sizes, strict=True))
+    return ", ".join(f"{name} {size:,}" for name, size in named.items())
 
 
 def lines(sentences: Iterable[str]) -> str:

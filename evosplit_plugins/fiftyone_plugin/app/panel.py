@@ -31,12 +31,19 @@ from evosplit_plugins.fiftyone_plugin.app.output import (
     meanings,
     plain,
     shown_tables,
+    sizes_of,
     table_columns,
     table_rows,
 )
-from evosplit_plugins.fiftyone_plugin.app.recorded import is_latest, load, report_at, sizes_of, split_at, what_is_left
+from evosplit_plugins.fiftyone_plugin.app.recorded import (
+    is_latest,
+    load,
+    report_at,
+    samples_with,
+    split_at,
+    what_is_left,
+)
 from evosplit_plugins.fiftyone_plugin.app.records import run_label, run_labels
-from evosplit_plugins.fiftyone_plugin.app.views import samples_with
 from evosplit_plugins.fiftyone_plugin.writing import units_of, write_split
 
 __all__ = ["EvoSplitPanel"]

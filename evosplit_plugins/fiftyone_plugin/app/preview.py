@@ -16,7 +16,7 @@ from evosplit_plugins.fiftyone_plugin import duplicates, fields, reading
 from evosplit_plugins.fiftyone_plugin.api import check_asked
 from evosplit_plugins.fiftyone_plugin.app.base import PLUGIN, AppOperator, in_a_sentence, refuse
 from evosplit_plugins.fiftyone_plugin.app.counting import Counter
-from evosplit_plugins.fiftyone_plugin.app.output import plain
+from evosplit_plugins.fiftyone_plugin.app.output import plain, sizes_of
 from evosplit_plugins.fiftyone_plugin.app.proposals import (
     Proposal,
     propose_equal_names,
@@ -60,7 +60,7 @@ def add_preview(inputs: Any, ctx: Any, samples: Any, counter: Counter) -> None:
     except EvoSplitError as error:
         refuse(inputs, in_a_sentence(error), "request_error")
         return
-    sizes = ", ".join(f"{name} {size:,}" for name, size in zip(subsets.names, subsets.sizes, strict=True))
+    sizes = sizes_of(dict(zip(subsets.names, subsets.sizes, strict=True)))
     groups = request.request.groups or request.reading.near_duplicates or request.request.group_regex
     near = ", as near as whole groups allow" if groups else ""
     who = str(found or counted(units, "sample", "samples"))

@@ -1,8 +1,8 @@
-"""Recorded splits as the panel looks at them: loaded once, with the report of each trade-off made once."""
+"""Recorded splits as the panel looks at them: loaded once, each trade-off with its report and its samples."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -10,21 +10,19 @@ from typing import Any
 import fiftyone as fo
 import numpy as np
 import numpy.typing as npt
+from fiftyone import ViewField as F
 
 from evosplit import EvoSplitError, LabelCounts, Split, SplitReport
 from evosplit_plugins.fiftyone_plugin import runs
+from evosplit_plugins.fiftyone_plugin.reading import is_grouped, label_fields, label_paths
+from evosplit_plugins.fiftyone_plugin.writing import subset_view
 
-__all__ = ["is_latest", "load", "part_of", "report_at", "sizes_of", "split_at", "what_is_left"]
+__all__ = ["is_latest", "load", "part_of", "report_at", "samples_with", "split_at", "what_is_left"]
 
 
 def is_latest(dataset: Any, run: runs.SplitRun) -> bool:
     """Whether no split was recorded after this one."""
     return run.key == runs.run_keys(dataset)[-1]
-
-
-def sizes_of(split: Split) -> str:
-    """Write the subsets with their sizes."""
-    return ", ".join(f"{name} {size:,}" for name, size in zip(split.names, split.sizes, strict=True))
 
 
 def what_is_left(split: Split, members: Mapping[str, Any]) -> tuple[Split, int]:
@@ -82,3 +80,28 @@ def report_at(dataset: Any, run: runs.SplitRun, point: int) -> SplitReport:
 def _cached_report(dataset: str, key: str, made: str, point: int) -> SplitReport:
     run = _cached_run(dataset, key, made)
     return split_at(run, point).report()
+
+
+def samples_with(dataset: Any, run: runs.SplitRun, split: Split, labels: Sequence[str], subset: str | None) -> Any:
+    """Return the view of the samples of a subset (None for all of them) that carry all of the labels.
+
+    The split that is in use is found by its tags; groups, masks, texts and splits that are not in use by their ids.
+    """
+    grouped = is_grouped(dataset)
+    in_use = is_latest(dataset, run) and split.chosen == run.split.chosen
+    known = label_fields(label_paths(dataset))
+    if split.counts is None or (in_use and not grouped and all(field in known for field in run.label_fields)):
+        view = dataset if subset is None else subset_view(dataset, subset, run.field)
+        for label in labels:
+            fields, name = list(run.label_fields), label
+            if len(fields) > 1:
+                fields = [field for field in fields if label.startswith(f"{field}/")]
+                name = label.removeprefix(f"{fields[0]}/")
+            view = view.match_labels(filter=F("label") == name, fields=fields)
+        return view.view()
+    rows = np.arange(len(split.sample_ids)) if subset is None else split.indices(subset)
+    for label in labels:
+        column = split.counts.matrix[:, [split.counts.labels.index(label)]]
+        rows = rows[np.isin(rows, column.nonzero()[0])]
+    ids = split.sample_ids[rows].tolist()
+    return dataset.select_groups(ids) if grouped else dataset.select(ids)

@@ -9,7 +9,7 @@ import fiftyone.operators.types as types
 
 from evosplit_plugins.fiftyone_plugin import api, runs
 from evosplit_plugins.fiftyone_plugin.app.base import RecordOperator, refresh_app, refresh_panels, refuse
-from evosplit_plugins.fiftyone_plugin.app.output import plain
+from evosplit_plugins.fiftyone_plugin.app.output import plain, sizes_of
 from evosplit_plugins.fiftyone_plugin.app.request import several
 
 __all__ = ["NO_RECORD", "UndoSplit", "run_label", "run_labels"]
@@ -39,10 +39,9 @@ class UndoSplit(RecordOperator):
             refuse(inputs, NO_RECORD)
         else:
             info = ctx.dataset.get_run_info(keys[-1])
-            sizes = ", ".join(f"{name} {size:,}" for name, size in info.config.sizes.items())
             where = f"the field {info.config.field}" if info.config.field else "tags"
             made = info.timestamp.strftime("%Y-%m-%d %H:%M")
-            what = f"Takes back the split of {made} UTC: {sizes}, written as {where}."
+            what = f"Takes back the split of {made} UTC: {sizes_of(info.config.sizes)}, written as {where}."
             inputs.view("what", types.Notice(label=plain(what)))
         return self.form(inputs)
 
@@ -59,7 +58,7 @@ def run_label(dataset: Any, key: str) -> str:
     """Name a recorded split for a reader: its number, sizes, how it was made, and when."""
     info = dataset.get_run_info(key)
     settings = info.config.settings
-    said = [", ".join(f"{name} {size:,}" for name, size in info.config.sizes.items())]
+    said = [sizes_of(info.config.sizes)]
     said += [f"{name} {settings[name]}" for name in ("seed", "effort") if settings.get(name) is not None]
     groups = several(settings.get("group_by"))
     if groups:
