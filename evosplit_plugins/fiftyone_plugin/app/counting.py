@@ -20,7 +20,7 @@ from evosplit_plugins.fiftyone_plugin.reading import flattened
 __all__ = ["Counter", "last_change", "wait"]
 
 T = TypeVar("T")
-PATIENCE = 1.5  # seconds that a form waits for all its questions together
+PATIENCE = 0.7  # seconds that a form waits for all its questions together; the App builds it twice when it opens
 _REMEMBERED = 64
 _answers: OrderedDict[str, Future[Any]] = OrderedDict()
 _lock = threading.Lock()
