@@ -15,6 +15,7 @@ from scipy import sparse
 
 from evosplit import EvoSplitError, LabelCounts
 from evosplit.wording import counted, listed
+from evosplit_plugins.files import usual_order
 from evosplit_plugins.options import recorded
 from evosplit_plugins.progress import OnProgress
 from evosplit_plugins.source import Placement
@@ -381,7 +382,7 @@ def _from_ndjson(described: Description, options: Any, divided: bool) -> YoloSou
         if len(set(ids)) < len(ids):
             twice = next(name for name, n in Counter(ids).items() if n > 1)
             raise EvoSplitError(f"{described.called} has the image {twice} twice; take one away")
-    subsets = tuple(dict.fromkeys(record.subset for record in records))
+    subsets = tuple(sorted(dict.fromkeys(record.subset for record in records), key=usual_order))
     number = {name: j for j, name in enumerate(subsets)}
     placed = np.array([number[record.subset] for record in records], dtype=np.int64)
     rows = np.repeat(np.arange(len(records)), [len(record.classes) for record in records])
