@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from strategies import problems
 
-from evosplit import EvoSplitWarning, LabelCounts, kfold, measure, problem, split
+from evosplit import EvoSplitWarning, LabelCounts, crowd, kfold, measure, split
 from evosplit._kernels import exchange
 from evosplit.constraints import resolve_constraints
 from evosplit.methods import exhaustive
@@ -258,7 +258,7 @@ def test_equal_samples_may_be_placed(monkeypatch):
     rng = np.random.default_rng(5)
     kinds = long_tailed(m=12, q=5, seed=5)
     counts, sizes = kinds[rng.choice(12, p=np.arange(1, 13) / 78, size=600)], (400, 133, 67)
-    monkeypatch.setattr(problem, "MOST_UNITS", 100)
+    monkeypatch.setattr(crowd, "MOST_UNITS", 100)
     of = problem_of(counts, sizes, as_table=True)
     assert of.n_units <= 100 + 12 * 3
     check_exact_sizes(split(counts, sizes, effort="fast"), sizes)
@@ -430,7 +430,7 @@ def doubled(counts):
 THRESHOLDS = {
     "totals are counted in narrow blocks": (landscape, "COUNTED_COLUMNS", 0, 256),
     "totals are counted in small sets": (landscape, "COUNTED_CELLS", 0, 10**9),
-    "equal samples are placed": (problem, "MOST_UNITS", 0, 10**9),
+    "equal samples are placed": (crowd, "MOST_UNITS", 0, 10**9),
     "pairs are sampled": (budget, "PAIR_ENTRIES", None, 10**9),
 }
 

@@ -102,7 +102,7 @@ def test_copies_of_one_change_nothing(method):
 @pytest.mark.parametrize("most", [200_000, 100])
 def test_rows_and_their_histogram_are_split_alike(monkeypatch, most):
     """Equal samples go to the subsets as often as a row that stands for them, whether some are placed or none."""
-    monkeypatch.setattr(problem, "MOST_UNITS", most)
+    monkeypatch.setattr("evosplit.crowd.MOST_UNITS", most)
     counts = crowd(n_rows=20, scale=8)
     rows = np.repeat(counts.matrix.toarray(), counts.copies, axis=0)
     histogram, samples = (split(of, (0.7, 0.2, 0.1), effort="fast") for of in (counts, rows))
@@ -125,7 +125,7 @@ def test_few_copies_are_all_searched():
 @pytest.mark.parametrize("times", [1, 1_000, 10**8])
 def test_time_and_memory_follow_the_rows(monkeypatch, times):
     """However many samples a row stands for, the units of the search are as many."""
-    monkeypatch.setattr(problem, "MOST_UNITS", 2_000)
+    monkeypatch.setattr("evosplit.crowd.MOST_UNITS", 2_000)
     counts = crowd(scale=500)
     more = LabelCounts(counts.matrix, copies=counts.copies * times)
     made = problem.build_problem(more, Subsets(("a", "b"), (more.n_samples // 2, more.n_samples - more.n_samples // 2)))

@@ -8,10 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from evosplit.constraints import FREE
+from evosplit.crowd import Shares
 from evosplit.group_packing import fit_sizes
 from evosplit.methods.base import Run
 from evosplit.methods.iterative import IterativeStratification
-from evosplit.problem import Shares, SplitProblem
+from evosplit.problem import SplitProblem
 from evosplit.rng import Stream
 
 __all__ = ["find_starts"]
