@@ -24,10 +24,10 @@ GROUP = "evosplit.adapters"
 _OWN = {
     "coco": "evosplit_plugins.coco.adapter:CocoAdapter",
     "yolo": "evosplit_plugins.yolo.adapter:YoloAdapter",
+    "csv": "evosplit_plugins.audit.csv_files:CsvAdapter",
     "table": "evosplit_plugins.table.adapter:TableAdapter",
     "hf": "evosplit_plugins.hf.adapter:HuggingFaceAdapter",
     "fiftyone": "evosplit_plugins.fiftyone_plugin.adapter:FiftyOneAdapter",
-    "csv": "evosplit_plugins.audit.csv_files:CsvAdapter",
 }
 
 
@@ -70,9 +70,9 @@ def all_adapters() -> dict[str, Adapter]:
     return found
 
 
-def detect(paths: Sequence[str]) -> str:
-    """Tell which adapter reads some files or folders: the first that recognises them."""
-    adapters = all_adapters()
+def detect(paths: Sequence[str], verb: str | None = None) -> str:
+    """Tell which adapter reads some files or folders: the first that recognises them and can do what `verb` says."""
+    adapters = {name: adapter for name, adapter in all_adapters().items() if verb is None or verb in adapter.verbs}
     for name, adapter in adapters.items():
         if adapter.detect(paths):
             return name

@@ -133,7 +133,7 @@ def _resolved(argv: Sequence[str]) -> list[str]:
             f"{verb} {paths[0]} ..., for a data set of the Hugging Face hub: evosplit hf {verb} {paths[0]} ..."
         )
     try:
-        return [detect([path for path in paths if Path(path).exists()] or paths), verb, *rest]
+        return [detect([path for path in paths if Path(path).exists()] or paths, verb), verb, *rest]
     except EvoSplitError as error:
         hint = "; the saved split comes first: evosplit apply SPLIT PATH ..." if verb == "apply" else ""
         raise EvoSplitError(f"{error}, such as --as coco{hint}", parameter=()) from error

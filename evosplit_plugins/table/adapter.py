@@ -23,7 +23,7 @@ from evosplit_plugins.table.writing import TableOutput
 __all__ = ["ENGINES", "TableAdapter", "TableReading", "TableWriting"]
 
 ENGINES = ("duckdb", "spark")
-_DETECTED = (".parquet", ".pq", ".jsonl")
+_DETECTED = (".parquet", ".pq", ".jsonl", ".csv", ".tsv")
 _OF_A_HUB = re.compile(r"-\d{5}-of-\d{5}$")
 
 
@@ -125,7 +125,7 @@ class TableAdapter(Adapter):
     field = "column"
 
     def detect(self, paths: Sequence[str]) -> bool:
-        """Recognise files of parquet or JSON lines, partitions named as Hive does, and what it has written.
+        """Recognise files of parquet, CSV or JSON lines, partitions named as Hive does, and what it has written.
 
         A file that is named as one of several on the Hugging Face Hub is left to that adapter, and so is every single
         file where DuckDB is not installed.

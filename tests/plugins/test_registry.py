@@ -34,6 +34,14 @@ def test_nothing_recognises(tmp_path):
         detect([str(path)])
 
 
+def test_what_is_asked_decides(tmp_path):
+    """A CSV file is split as a table; its audit needs no further package."""
+    pytest.importorskip("duckdb")
+    path = tmp_path / "rows.csv"
+    path.touch()
+    assert [detect([str(path)], verb) for verb in ("split", "apply", "audit")] == ["table", "table", "csv"]
+
+
 @pytest.fixture
 def installed(tmp_path):
     """Install a package with an adapter of its own, as pip leaves it, and one that is broken."""
