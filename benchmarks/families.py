@@ -25,10 +25,12 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.optimize import linprog
 
 from benchmarks._split_once import iterative_stratification, scikit_multilearn
 from benchmarks.common import RESULTS, load_line, machine_line, markdown_table
 from evosplit import LabelCounts, Split, kfold, measure, split
+from evosplit._kernels.counting import Envelope, deviation
 
 REPORTED = range(7000, 7050)
 MAX_ENTRIES = 1_500_000  # labels of all samples together
@@ -45,6 +47,8 @@ LEVEL = 1 + 1e-9
 REPAIRS = 10  # of a peer's sizes; one for large sets, where it hardly matters
 LARGE = 5_000  # samples
 TOLERATED = 1.05  # worst ratio asked for
+PROOF_CELLS = 60_000  # columns × subsets up to which a linear programme is tried
+PROOF_SECONDS = 120
 IS = "iterative-stratification"
 PEERS: dict[str, Callable[[argparse.Namespace], Any]] = {
     IS: iterative_stratification,
@@ -381,6 +385,7 @@ class Row:
     verdict: Verdict | None
     trouble: str
     peers: dict[str, Figures | str]
+    impossible: frozenset[str] = frozenset()  # "as they are", "at exact sizes": no split is at or below LD and LPD
 
     @property
     def in_time(self) -> bool:
@@ -405,7 +410,69 @@ def run(seed: int, *, cache: Path | None = None, effort: str = "normal") -> Row:
         uncovered = limited(OUR_SECONDS, lambda: problem.solve(effort=effort, cover=False), problem)
         verdict = None if isinstance(uncovered, str) else judge(problem, uncovered, peers)
         trouble = uncovered if isinstance(uncovered, str) else ""
-    return Row(problem, float(ours["cpu"]), peer_cpu, bound, default, verdict, trouble, peers)
+    impossible = beyond_all(problem, peers) if verdict is not None and not verdict.level else frozenset()
+    return Row(problem, float(ours["cpu"]), peer_cpu, bound, default, verdict, trouble, peers, impossible)
+
+
+def beyond_all(problem: Problem, peers: dict[str, Figures | str]) -> frozenset[str]:
+    """Return against which of the peers' figures no split of these sizes is at or below both the best LD and LPD."""
+    ran = [figures for figures in peers.values() if not isinstance(figures, str)]
+    proven = set()
+    for title, figures in (("as they are", ran), ("at exact sizes", [one["exact"] for one in ran])):
+        ld, lpd = (min(one[name] for one in figures) for name in ("ld", "lpd"))
+        least = least_lpd(problem, ld)
+        if least is not None and least > lpd * LEVEL:
+            proven.add(title)
+    return frozenset(proven)
+
+
+def least_lpd(problem: Problem, ld: float) -> float | None:
+    """Bound from below the LPD of all splits of these sizes whose LD is at most `ld`; None if that would take long.
+
+    A linear programme: parts of samples may be dealt out, and a cell costs at least the two lines of its convex
+    envelope (see `odds_bound`) that meet next to its share. Infinite where no split has so low an LD.
+    """
+    sizes, k = np.array(problem.sizes), len(problem.sizes)
+    presence = LabelCounts((problem.matrix > 0).astype(np.int32))
+    kinds, copies = presence.label_sets.counts, presence.label_sets.multiplicity
+    pairs = presence.pairs
+    carried = sp.csr_array((np.ones(len(pairs.indices)), pairs.indices, pairs.indptr), (len(copies), len(pairs)))
+    columns = sp.csc_array(sp.hstack([kinds, carried]))
+    totals = np.asarray(columns.T @ copies).astype(np.int64)
+    varied = np.flatnonzero(totals < sum(problem.sizes))  # what all samples have deviates nowhere
+    columns, of_label = columns[:, varied], varied < kinds.shape[1]
+    n_columns, n_moves = len(varied), len(copies) * k
+    if not len(pairs) or n_columns * k > PROOF_CELLS:
+        return None
+    envelope = Envelope.of(totals[varied, None], sum(problem.sizes), sizes)
+    reach = envelope.reach
+    slope = np.where(reach < sizes, envelope.rise(np.arange(n_columns), np.minimum(reach, sizes - 1)), envelope.first)
+    touch = deviation(reach, sizes, envelope.target)
+    each = sp.identity(k, format="csr")
+    dealt = sp.kron(columns.T, each, format="csr")
+    lines = [
+        (envelope.first, touch - envelope.first * reach),
+        (slope, touch - slope * reach),
+    ]
+    above = [
+        sp.hstack([sp.diags_array(steep.ravel()) @ dealt, -sp.identity(n_columns * k)], format="csr")
+        for steep, _ in lines
+    ]
+    of_labels, of_pairs = (
+        np.concatenate([np.zeros(n_moves), np.repeat(inside / (number * k), k)])
+        for inside, number in ((of_label, kinds.shape[1]), (~of_label, len(pairs)))
+    )
+    nothing = sp.csr_array((len(copies) + k, n_columns * k))
+    whole = sp.vstack([sp.kron(sp.identity(len(copies)), np.ones((1, k))), sp.kron(np.ones((1, len(copies))), each)])
+    found = linprog(
+        of_pairs,
+        A_ub=sp.vstack([*above, sp.csr_array(of_labels[None, :])], format="csr"),
+        b_ub=np.concatenate([*(-start.ravel() for _, start in lines), [ld]]),
+        A_eq=sp.hstack([whole, nothing], format="csr"),
+        b_eq=np.concatenate([copies, sizes]),
+        options={"time_limit": PROOF_SECONDS},
+    )
+    return float(found.fun) if found.status == 0 else float("inf") if found.status == 2 else None
 
 
 def table(rows: Iterable[Row]) -> str:
@@ -465,6 +532,8 @@ def summary(rows: list[Row], effort: str) -> str:
         bounded = sum(verdict.level and max(verdict.ratios.values()) > LEVEL for verdict in judged)
         remarks = [f"{bounded} level because at the lower bound"] if bounded else []
         remarks += [f"{failed} not judged"] if failed else []
+        proven = sum("as they are" in row.impossible for row in part)
+        remarks += [f"{proven} above where no split can be at or below"] if proven else []
         lines.append([f"worst ratio, {title}", f"≤ {TOLERATED}", f"{worst:.3f}", ", ".join(remarks)])
         exact = sum(verdict.worst_exact <= LEVEL for verdict in judged)
         worst = max((verdict.worst_exact for verdict in judged), default=0.0)
@@ -495,6 +564,8 @@ def _why(row: Row) -> str:
                 off = "" if isinstance(peer, str) or not peer["ed"] else f" (its ED {peer['ed']:.3g}, "
                 off += f"{verdict.exact[name]:.3f} × at exact sizes)" if off else ""
                 parts.append(f"{title} {verdict.ratios[name]:.3f} × {verdict.best[name]}{off}")
+        if row.impossible:
+            parts.append(f"no split of these sizes has LD and LPD so low ({' and '.join(sorted(row.impossible))})")
     if row.default is not None and row.default.ed > row.default.best_ed:
         parts.append(f"ED {row.default.ed:g}, {row.default.best_ed:g} is possible")
     if row.default is not None and row.default.flz > row.default.flz_bound:

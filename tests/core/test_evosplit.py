@@ -83,14 +83,14 @@ def middle_weights(of):
 @pytest.mark.parametrize("sizes", [(4, 4), (6, 2), (4, 2, 2)], ids=str)
 @pytest.mark.parametrize("seed", range(6))
 def test_optimum_of_tiny_sets(sizes, seed):
-    """The end of the front for the labels is the best of all splits, by enumeration."""
+    """No split is better in samples and in instances than the end of the front for the labels, by enumeration."""
     counts = np.minimum(tiny(seed), 1)
-    made = split(counts, sizes, cover=False, pick="ld", effort="fast", seed=seed)
-    best = min(
-        naive.distribution(naive.subset_tables(counts, assignment, len(sizes))[1], sizes)
-        for assignment in naive.assignments_of(sizes)
-    )
-    assert made.measures.ld == pytest.approx(best)
+    found = split(counts, sizes, cover=False, pick="ld", effort="fast", seed=seed).measures
+    for assignment in naive.assignments_of(sizes):
+        _, samples, instances, _ = naive.subset_tables(counts, assignment, len(sizes))
+        ld = naive.distribution(samples, sizes)
+        ld_occurrences = naive.distribution(instances, [sum(inside) for inside in zip(*instances, strict=True)])
+        assert ld > found.ld - 1e-9 or ld_occurrences > found.ld_occurrences - 1e-9
 
 
 @pytest.mark.parametrize("sizes", [(4, 4), (6, 2), (4, 2, 2)], ids=str)
@@ -210,12 +210,11 @@ def test_targets_deal_out_all_labels(problem, cover):
 
 
 def test_samples_weigh_more_where_the_starts_leave_little():
-    """The less a start leaves to gain in the samples of a label beside its instances, the more they weigh."""
+    """Samples weigh the more beside instances, the less a start leaves to gain in them: in inverse proportion."""
     rng = np.random.default_rng(0)
     counts = (rng.random((60, 4)) < 0.4) * rng.integers(1, 6, size=(60, 4))
     problem, stream = problem_of(counts, (20, 20, 20)), Stream(0)
     stratified = np.asarray(IterativeStratification(1).solve(problem, Run(stream)).assignments[0])
-    shares = []
     for made in (problem.draw(stream), stratified):
         land = Landscape(problem, [made], stream)
         at = [block.name for block in problem.blocks]
@@ -224,8 +223,6 @@ def test_samples_weigh_more_where_the_starts_leave_little():
         weights = land.of_blocks((0.25, 0.25, 0.5))
         assert weights[at.index("samples")] + weights[at.index("instances")] == pytest.approx(0.5)
         assert weights[at.index("samples")] / weights[at.index("instances")] == pytest.approx(instances / samples)
-        shares.append(weights[at.index("samples")])
-    assert shares[0] < shares[1]
 
 
 def test_systematic_sample_is_spread_over_equal_units():

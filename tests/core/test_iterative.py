@@ -60,6 +60,26 @@ def test_rarest_first(seed):
     assert made.tables.samples[0].tolist() == [2] * 5
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_a_small_subset_gets_crowded_samples_too(seed):
+    """Of a label's samples those that come with another label go to subsets of all sizes, not to the small ones."""
+    alone, together = np.repeat(np.eye(10, dtype=int), 20, axis=0), np.eye(10, dtype=int) + np.eye(10, k=1, dtype=int)
+    counts = np.concatenate((alone, np.repeat(together, 20, axis=0)))
+    made = split(counts, (320, 80), method="is", seed=seed)
+    crowded = np.bincount(made.assignment[200:], minlength=2)
+    assert 26 <= crowded[1] <= 54  # 40 of 200 are its share
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_samples_without_a_label_are_spread(seed):
+    """Every subset gets its share of them, and does not just fill up with them."""
+    counts = (np.random.default_rng(seed).random((500, 6)) < 0.15).astype(int)
+    made = split(counts, (400, 70, 30), method="is", seed=seed)
+    nothing = counts.sum(axis=1) == 0
+    shares = nothing.sum() * np.array([0.8, 0.14, 0.06])
+    assert np.abs(np.bincount(made.assignment[nothing], minlength=3) - shares).max() <= 10
+
+
 @pytest.mark.parametrize("order", [1, 2])
 def test_sizes_are_exact_when_time_is_up(monkeypatch, order):
     """A limit that is over at once ends stratification and repair early, with exact sizes all the same."""

@@ -239,7 +239,7 @@ def test_choose_subset(desire, tie_break, capacity, expected):
     assert {from_python(stratification.choose_subset)(*arguments, state) for _ in range(60)} == expected
 
 
-def stratify(dense, sizes, by_the_rest, limit):
+def stratify(dense, sizes, by_the_rest, in_turn, limit):
     """Run `place_rarest` on the presence of labels."""
     presence = np.asarray(dense) > 0
     indptr, indices, _ = csr(presence)
@@ -254,18 +254,19 @@ def stratify(dense, sizes, by_the_rest, limit):
     )
     placed = stratification.place_rarest(
         stratification.Columns(indptr, indices, by_column.indptr, by_column.indices, totals),
-        stratification.build_queue(totals.copy()), dealt, sizes / sizes.sum(), by_the_rest, limit,
+        stratification.build_queue(totals.copy()), dealt, sizes / sizes.sum(), by_the_rest, in_turn, limit,
         np.empty(totals.max(initial=0), dtype=np.int64), np.empty((2, len(sizes))), seeded(),
     )  # fmt: skip
     return placed, *dealt
 
 
+@pytest.mark.parametrize("in_turn", [False, True])
 @pytest.mark.parametrize("by_the_rest", [False, True])
 @given(problem=problems(min_labels=1))
-def test_place_rarest_keeps_its_books(by_the_rest, problem):
+def test_place_rarest_keeps_its_books(by_the_rest, in_turn, problem):
     """All samples with a label are placed once; counts and capacity are those of the table."""
     dense, sizes = problem
-    placed, table, copies_left, counts, capacity = stratify(dense, sizes, by_the_rest, limit=10**6)
+    placed, table, copies_left, counts, capacity = stratify(dense, sizes, by_the_rest, in_turn, limit=10**6)
     labelled = (dense > 0).any(axis=1)
     assert placed == labelled.sum()
     assert table.sum(axis=1).tolist() == labelled.astype(int).tolist()
@@ -274,15 +275,16 @@ def test_place_rarest_keeps_its_books(by_the_rest, problem):
     assert (capacity == sizes - table.sum(axis=0)).all()
 
 
+@pytest.mark.parametrize("in_turn", [False, True])
 @pytest.mark.parametrize("by_the_rest", [False, True])
 @given(problem=problems(min_labels=1))
-def test_rarest_label_is_dealt_like_the_naive(by_the_rest, problem):
+def test_rarest_label_is_dealt_like_the_naive(by_the_rest, in_turn, problem):
     """The first label to be dealt is a rarest one, and is spread as by hand: one by one to who wants most."""
     dense, sizes = problem
     totals = (dense > 0).sum(axis=0)
     if not totals.any():
         return
-    placed, table, _, counts, _ = stratify(dense, sizes, by_the_rest, limit=1)
+    placed, table, _, counts, _ = stratify(dense, sizes, by_the_rest, in_turn, limit=1)
     assert placed == totals[totals > 0].min()
     shares = [size / sum(sizes) for size in sizes]
     dealt = [label for label in np.flatnonzero(totals == placed) if counts[label].sum() == placed]

@@ -5,10 +5,12 @@ What numpy and scipy do as fast is left to them: a kernel takes longer to compil
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import scipy.sparse as sp
 
-from evosplit._kernels._jit import Floats, Ints, inner, lean
+from evosplit._kernels._jit import Floats, Ints, lean
 
 __all__ = [
     "column_hashes",
@@ -168,110 +170,91 @@ def count_rows(group_of_row: Ints, subset_of_row: Ints, n_groups: int, k: int) -
     return np.bincount(cells, minlength=n_groups * k).reshape(n_groups, k)
 
 
-@inner
-def _odds(part: float, whole: float) -> float:
-    # A zero denominator counts as 1.
-    return part / max(whole - part, 1.0)
-
-
-@inner
-def _deviation(part: int, whole: int, target: float) -> float:
-    return abs(_odds(part, whole) - target)
-
-
-@inner
-def _envelope(size: int, below: int, target: float) -> tuple[int, int, float, float]:
-    """Find the lower convex envelope of |x/(size - x) - target| over the integers 0 ... size.
-
-    The term is concave up to its target, convex above it, and bends once more at x = size, where a zero
-    denominator counts as 1. So the envelope is a chord from 0 to `reach`, the term itself up to `bend`, and a
-    chord from there to `size`: (reach, bend, slope of the first chord, slope of the last).
-    """
-    if size == 0:
-        return 0, 0, 0.0, 0.0
-    start = _deviation(0, size, target)
-    reach, slope = size, (_deviation(size, size, target) - start) / size
-    for x in range(max(below, 1), min(below + 2, size)):
-        candidate = (_deviation(x, size, target) - start) / x
-        if candidate < slope:
-            reach, slope = x, candidate
-    bend, last = size, np.inf
-    for x in range(max(reach, size - 2), size):
-        candidate = (_deviation(size, size, target) - _deviation(x, size, target)) / (size - x)
-        if bend == size or candidate > last:
-            bend, last = x, candidate
-    return reach, bend, slope, last
-
-
-@inner
-def _step(x: int, size: int, target: float, reach: int, bend: int, first: float, last: float) -> float:
-    # How much the envelope rises from x to x + 1.
-    if x < reach:
-        return first
-    if x >= bend:
-        return last
-    return _deviation(x + 1, size, target) - _deviation(x, size, target)
-
-
 def odds_bound(totals: Ints, sizes: Ints) -> Floats:
     """Bound from below, for each total, the sum over subsets of |x_j/(s_j - x_j) - total/(m - total)|.
 
     The integers x_j sum to the total, and 0 <= x_j <= s_j. Replacing each term by its lower convex envelope
     never raises the sum and makes the minimum easy to find: exchange unit steps while that helps.
     """
-    k = len(sizes)
+    m = int(sizes.sum())
+    rows = np.flatnonzero((totals > 0) & (totals < m))
+    envelope = Envelope.of(totals[rows, None], m, sizes)
+    taken = envelope.reach.copy()
+    missing = totals[rows] - taken.sum(axis=1)
+    active = np.arange(len(rows))
+    while len(active):
+        now, lack = taken[active], missing[active]
+        rises = np.where(now < sizes, envelope.rise(active, now), np.inf)
+        falls = np.where(now > 0, envelope.rise(active, now - 1), -np.inf)
+        cheapest, dearest = rises.argmin(axis=1), falls.argmax(axis=1)
+        helps = (lack == 0) & (rises.min(axis=1) < falls.max(axis=1)) & (cheapest != dearest)
+        add, drop = (lack > 0) | helps, (lack < 0) | helps
+        taken[active[add], cheapest[add]] += 1
+        taken[active[drop], dearest[drop]] -= 1
+        missing[active] += drop.astype(np.int64) - add
+        active = active[add | drop]
     bounds = np.zeros(len(totals))
-    _bound_odds(totals, sizes, int(sizes.sum()), np.empty((3, k), dtype=np.int64), np.empty((2, k)), bounds)
+    for term in envelope.values(taken).T:  # added up in one order: bounds decide what `cover` asks for
+        bounds[rows] += term
     return bounds
 
 
-@lean
-def _bound_odds(totals: Ints, sizes: Ints, m: int, counts: Ints, slopes: Floats, bounds: Floats) -> None:
-    """Write the bounds; `counts` (3 x k) and `slopes` (2 x k) are arrays to work in."""
-    k = len(sizes)
-    reach, bend, taken = counts[0], counts[1], counts[2]
-    first, last = slopes[0], slopes[1]
-    for at in range(len(totals)):
-        total = totals[at]
-        if total == 0 or total == m:
-            continue
-        target = _odds(total, m)
-        missing = total
-        for j in range(k):
-            below = int(np.floor(float(total) * sizes[j] / m + 1e-9))
-            reach[j], bend[j], first[j], last[j] = _envelope(sizes[j], below, target)
-            taken[j] = reach[j]
-            missing -= reach[j]
-        while True:
-            cheapest, up = -1, np.inf
-            dearest, down = -1, -np.inf
-            for j in range(k):
-                if taken[j] < sizes[j]:
-                    rise = _step(taken[j], sizes[j], target, reach[j], bend[j], first[j], last[j])
-                    if rise < up:
-                        cheapest, up = j, rise
-                if taken[j] > 0:
-                    fall = _step(taken[j] - 1, sizes[j], target, reach[j], bend[j], first[j], last[j])
-                    if fall > down:
-                        dearest, down = j, fall
-            if missing > 0:
-                taken[cheapest] += 1
-                missing -= 1
-            elif missing < 0:
-                taken[dearest] -= 1
-                missing += 1
-            elif up < down and cheapest != dearest:
-                taken[cheapest] += 1
-                taken[dearest] -= 1
-            else:
-                break
-        for j in range(k):
-            if taken[j] <= reach[j]:
-                bounds[at] += _deviation(reach[j], sizes[j], target) - first[j] * (reach[j] - taken[j])
-            elif taken[j] <= bend[j]:
-                bounds[at] += _deviation(taken[j], sizes[j], target)
-            else:
-                bounds[at] += _deviation(sizes[j], sizes[j], target) - last[j] * (sizes[j] - taken[j])
+@dataclass(frozen=True, eq=False)
+class Envelope:
+    """The lower convex envelopes of |x/(size - x) - target| over the integers 0 ... size (targets x sizes).
+
+    The term is concave up to its target, convex above it, and bends once more at x = size, where a zero
+    denominator counts as 1. So the envelope is a chord from 0 to `reach`, the term itself up to `bend`, and a
+    chord from there to `size`; `first` and `last` are the slopes of the chords.
+    """
+
+    sizes: Ints
+    target: Floats
+    reach: Ints
+    bend: Ints
+    first: Floats
+    last: Floats
+
+    @classmethod
+    def of(cls, total: Ints, m: int, sizes: Ints) -> Envelope:
+        """Find where the chords touch: next to the target, and next to the end."""
+        target = total / (m - total)
+        whole = np.maximum(sizes, 1)
+        below = np.floor(total.astype(np.float64) * sizes / m + 1e-9).astype(np.int64)
+        start, end = deviation(0, sizes, target), deviation(sizes, sizes, target)
+        reach, first = np.broadcast_to(sizes, below.shape), np.where(sizes > 0, (end - start) / whole, 0.0)
+        for x in (below, below + 1):
+            slope = (deviation(x, sizes, target) - start) / np.maximum(x, 1)
+            better = (x > 0) & (x < sizes) & (slope < first)
+            reach, first = np.where(better, x, reach), np.where(better, slope, first)
+        bend, last = np.broadcast_to(sizes, below.shape), np.full(below.shape, np.inf)
+        for back in (2, 1):
+            x = sizes - back
+            slope = (end - deviation(x, sizes, target)) / back
+            better = (x >= reach) & (x >= 0) & ((bend == sizes) | (slope > last))
+            bend, last = np.where(better, x, bend), np.where(better, slope, last)
+        return cls(sizes, target, reach, bend, first, last)
+
+    def rise(self, rows: Ints, x: Ints) -> Floats:
+        """Return how much the envelopes of some rows rise from x to x + 1."""
+        target = self.target[rows]
+        own = deviation(x + 1, self.sizes, target) - deviation(x, self.sizes, target)
+        return np.where(x < self.reach[rows], self.first[rows], np.where(x >= self.bend[rows], self.last[rows], own))
+
+    def values(self, x: Ints) -> Floats:
+        """Return the envelopes at x."""
+        at_reach, at_end = (deviation(at, self.sizes, self.target) for at in (self.reach, self.sizes))
+        last = np.where(x > self.bend, self.last, 0.0)  # where there is no last chord, its slope is infinite
+        return np.where(
+            x <= self.reach,
+            at_reach - self.first * (self.reach - x),
+            np.where(x <= self.bend, deviation(x, self.sizes, self.target), at_end - last * (self.sizes - x)),
+        )
+
+
+def deviation(part: Ints | int, whole: Ints, target: Floats) -> Floats:
+    """Return how far the odds of a part are from a target; a zero denominator counts as 1."""
+    return np.abs(part / np.maximum(whole - part, 1) - target)
 
 
 def sum_features(rows: sp.csr_array, copies: Ints) -> Ints:

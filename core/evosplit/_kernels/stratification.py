@@ -102,6 +102,7 @@ def place_rarest(
     dealt: Dealt,
     shares: Floats,
     by_the_rest: bool,
+    in_turn: bool,
     limit: int,
     waiting: Ints,
     desires: Floats,
@@ -110,8 +111,8 @@ def place_rarest(
     """Deal the units of the rarest column, then of the rarest that is left, until `limit` units are placed.
 
     A unit goes to the subset that still wants most of the column. `by_the_rest` breaks ties by what the
-    subsets still want of all the unit's columns and deals equal units one after the other; otherwise the
-    order is random and ties are broken by the capacity that is left. Returns how many units were placed: 0 when
+    subsets still want of all the unit's columns, otherwise by the capacity that is left. With `in_turn` equal units
+    follow each other, otherwise the order is random. Returns how many units were placed: 0 when
     no unit with a column is left. `waiting`, as long as the longest column, and `desires` (2 x k) are to work in.
     """
     left, queue, place, start = waiting_columns
@@ -131,7 +132,7 @@ def place_rarest(
             for _ in range(copies_left[types[at]]):
                 waiting[n_waiting] = types[at]
                 n_waiting += 1
-        if not by_the_rest:
+        if not in_turn:
             for i in range(n_waiting - 1, 0, -1):
                 other = random_below(state, i + 1)
                 waiting[i], waiting[other] = waiting[other], waiting[i]

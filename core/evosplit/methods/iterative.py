@@ -35,7 +35,7 @@ class IterativeStratification:
     Stratification (Sechidis, Tsoumakas and Vlahavas, 2011). With `order=2` label pairs count as labels of
     their own beside the single ones: Second Order Iterative Stratification (Szymański and Kajdanowicz, 2017).
     The rarest label or pair is always the next, ties are broken by chance. Labels count once per example,
-    however often they occur in it. Examples without any label fill up the sizes at the end. Strata count as
+    however often they occur in it. Examples without any label are dealt out like those of a label, strata count as
     labels, locked examples as dealt already. `cover` is not enforced, groups cannot be kept whole.
 
     Parameters
@@ -44,9 +44,10 @@ class IterativeStratification:
         1 for labels, 2 for labels and label pairs.
     as_published
         Follow the papers to the letter: ties between subsets go to the one with the most capacity, examples come
-        in random order, and the sizes are only about what was asked for. By default equal examples follow
-        each other, ties go to the subset that lacks most of the example's labels (and pairs), and in the end
-        the examples whose move costs least are moved until the sizes are exact.
+        in random order, those without any label fill up the sizes at the end, and the sizes are only about what was
+        asked for. By default ties go to the subset that lacks most of the example's labels (and pairs), equal
+        examples follow each other where subsets are of equal size, and in the end the examples whose move costs
+        least are moved until the sizes are exact.
 
     Examples
     --------
@@ -78,7 +79,7 @@ class IterativeStratification:
         from evosplit._kernels import distinct_rows
         from evosplit._kernels import stratification as kernels
 
-        presence = _presence(problem)
+        presence = _presence(problem, unlabelled=not self.as_published)
         # Units that differ in repeated labels only are equal here.
         first, merged = distinct_rows(presence.indptr, presence.indices, presence.data)
         columns = _columns(sp.csr_array(presence[first]), problem, self.order)
@@ -94,12 +95,14 @@ class IterativeStratification:
         to_deal = kernels.Columns(columns.indptr, columns.indices, by_column.indptr, by_column.indices, totals)
         dealt = kernels.Dealt(np.zeros_like(held), copies - held.sum(axis=1), counts, problem.capacities.copy())
         shares = _even_shares(problem.sizes)
+        # A large subset wants all of a label's first examples: were those equal, it would get one kind of them.
+        in_turn = not self.as_published and bool((shares == shares[0]).all())
         waiting, desires = np.empty(queue.left.max(initial=0), dtype=np.int64), np.empty((2, problem.k))
         placed, limit = 0, max(1, problem.n_units // REPORTS)
         message = "stratifying by label pairs" if self.order == 2 else "stratifying by labels"
         while run.report(placed / max(problem.n_units, 1), message):
             more = kernels.place_rarest(
-                to_deal, queue, dealt, shares, not self.as_published, limit, waiting, desires, state
+                to_deal, queue, dealt, shares, not self.as_published, in_turn, limit, waiting, desires, state
             )
             if more == 0:
                 break
@@ -114,9 +117,11 @@ class IterativeStratification:
         return assignment
 
 
-def _presence(problem: SplitProblem) -> sp.csr_array:
-    """Lay out which labels each type has and, in columns of their own, which strata."""
+def _presence(problem: SplitProblem, unlabelled: bool) -> sp.csr_array:
+    """Lay out which labels each type has and, in columns of their own, whether it has none, and which strata."""
     spans = [(0, problem.counts.n_labels), *((b.start, b.stop) for b in problem.blocks if b.name == "strata")]
+    if unlabelled:
+        spans.append((problem.empty_column, problem.empty_column + 1))
     parts = [problem.features[:, start:stop] for start, stop in spans]
     labels = parts[0] if len(parts) == 1 else sp.hstack(parts, format="csr")
     presence = sp.csr_array((np.ones(labels.nnz), labels.indices, labels.indptr), shape=labels.shape)
@@ -167,6 +172,7 @@ def _repair(problem: SplitProblem, run: Run, assignment: npt.NDArray[np.int32], 
             rest = np.maximum(whole - totals[inside], 1.0)
             slope = np.where(totals[inside] < whole, whole / (rest * rest), 0.0)
             prices[inside] += slope / (reference * block.width * problem.k)
+    prices[problem.empty_column] = prices[: problem.counts.n_labels].max(initial=0.0)  # spread like a label
     counts = problem.column_table(table)
     work = kernels.Repair(
         features.indptr, features.indices, features.data, problem.type_of_unit, totals, prices,
