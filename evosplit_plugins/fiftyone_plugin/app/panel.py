@@ -15,7 +15,7 @@ from evosplit.report.tables import number
 from evosplit.wording import counted
 from evosplit_plugins.fiftyone_plugin import runs
 from evosplit_plugins.fiftyone_plugin.app import figures
-from evosplit_plugins.fiftyone_plugin.app.base import ICON, PLUGIN, refresh_app
+from evosplit_plugins.fiftyone_plugin.app.base import ICON, PLUGIN
 from evosplit_plugins.fiftyone_plugin.app.comparing import compare_labels, comparison_figure
 from evosplit_plugins.fiftyone_plugin.app.comparing import in_words as compared_in_words
 from evosplit_plugins.fiftyone_plugin.app.inputs import add_one
@@ -44,6 +44,7 @@ from evosplit_plugins.fiftyone_plugin.app.recorded import (
     what_is_left,
 )
 from evosplit_plugins.fiftyone_plugin.app.records import run_label, run_labels
+from evosplit_plugins.fiftyone_plugin.app.refreshing import refresh_app
 from evosplit_plugins.fiftyone_plugin.writing import units_of, write_split
 
 __all__ = ["EvoSplitPanel"]
@@ -121,7 +122,7 @@ class EvoSplitPanel(foo.Panel):  # type: ignore[misc]  # fiftyone is untyped
             ctx.ops.notify(str(error), variant="error")
             return
         ctx.panel.set_state({"run": None, "point": None})
-        refresh_app(ctx, run.field, created=written.created_field)
+        refresh_app(ctx, run.field, changed=written.created_field)
         gone = f"; {counted(n_gone, 'sample', 'samples')} deleted since" if n_gone else ""
         ctx.ops.notify(f"Applied: {sizes_of(split)}{gone}", variant="success")
 

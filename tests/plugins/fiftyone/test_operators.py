@@ -701,28 +701,59 @@ class TestExecute:
         operator(foo, "undo_split")(dataset)
         assert dataset.list_saved_views() == ["val"]
 
-    @pytest.mark.parametrize("can_set_filters", [True, False])
-    def test_a_new_field_is_shown(self, foo, dataset, monkeypatch, can_set_filters):
-        """After a new field was written the App sets its view again and the filters; after an old one it need not."""
-        from evosplit_plugins.fiftyone_plugin.app import base
+    @pytest.mark.parametrize("can_be_set", [True, False])
+    def test_filters_and_fields(self, fiftyone, foo, dataset, monkeypatch, can_be_set):
+        """Where a field comes or goes the App loads the dataset anew; view and filters stay, but for that field's."""
+        from evosplit_plugins.fiftyone_plugin.app import refreshing
 
-        monkeypatch.setattr(base, "_UNTIL_LOADED", (0,))
-        monkeypatch.setattr(base, "_HAS_FILTERS", can_set_filters)
+        monkeypatch.setattr(refreshing, "_CAN_BE_SET", can_be_set)
         params = {**PARAMS, "write": "field", "field": "part"}
         filters = {"tags": {"values": ["mine"], "exclude": False, "isMatching": True}}
 
-        def told():
-            messages = operator(foo, "evosplit").execute(context(dataset, params, spaces={}, filters=filters))
-            found = {message.body.operator_uri: message.body.params for message in messages}
+        def told(name, view=(), **more):
+            ctx = context(dataset, params, spaces={}, filters={**filters, **more}, view=list(view))
+            messages = operator(foo, name).execute(ctx)
+            messages = ctx.executor._requests if isinstance(messages, dict) else [message.body for message in messages]
+            found = {request.operator_uri: request.params for request in messages}
             return {uri: params for uri, params in found.items() if uri != "show_output"}
 
-        first = told()
-        if can_set_filters:
-            assert first == {"set_view": {"view": []}, "set_filters": filters}
+        first = told("evosplit")
+        keep = {"filters": filters, "looks": refreshing._LOOKS}
+        if can_be_set:
+            assert first == {"reload_dataset": {}, f"{PLUGIN}/keep_filters": keep}
         else:  # they become a part of the view
             assert list(first) == ["set_view"]
             assert "mine" in json.dumps(first["set_view"])
-        assert list(told()) == ["reload_samples"]
+        assert list(told("evosplit")) == ["reload_samples"]
+        assert list(told("undo_split")) == ["reload_samples"]
+        if not can_be_set:
+            return
+        stays = dataset.limit(30)
+        looked_at = stays.match(fiftyone.ViewField("part") == "val").filter_labels(
+            "gt", fiftyone.ViewField("label") == "a"
+        )
+        undone = told("undo_split", looked_at._serialize(), part={"values": ["val"]})
+        assert undone[f"{PLUGIN}/keep_filters"] == keep
+        left = [stage["kwargs"][0] for stage in undone["set_view"]["view"]]
+        assert left == [["limit", 30], ["field", "gt"]]
+
+    def test_cleared_filters_are_set_again(self, foo, dataset, monkeypatch):
+        """Filters are set when the App has cleared them, looked at again, and left alone when the user sets others."""
+        from evosplit_plugins.fiftyone_plugin.app import refreshing
+
+        monkeypatch.setattr(refreshing, "_BETWEEN_LOOKS", 0)
+        wanted = {"tags": {"values": ["mine"]}}
+
+        def told(shown, looks):
+            ctx = context(dataset, {"filters": wanted, "looks": looks}, spaces={}, filters=shown)
+            operator(foo, "keep_filters").execute(ctx)
+            return [(request.operator_uri, request.params.get("looks")) for request in ctx.executor._requests]
+
+        again = f"{PLUGIN}/keep_filters"
+        assert told(wanted, 20) == [(again, 19)]
+        assert told({}, 19) == [("set_filters", None), (again, 2)]
+        assert told(wanted, 1) == []
+        assert told({"gt.label": {"values": ["a"]}}, 20) == []
 
     def test_export(self, foo, dataset, tmp_path):
         """Before there is a split, and for a directory that exists, the form refuses; an error is said in the App."""
@@ -773,7 +804,6 @@ class TestExecute:
             ("save_manifest", {}, "No split by EvoSplit is recorded"),
             ("apply_manifest", {"path": "/no/split.json"}, "Cannot read the manifest"),
             ("apply_manifest", {}, "No file is given"),
-            ("audit_split", {}, "Nothing says which tags"),
         ],
     )
     def test_failures_are_shown(self, foo, dataset, name, params, match):
@@ -812,8 +842,8 @@ class TestExecute:
         dataset[:1].tag_samples("test")
         assert {"where", "tags", "group_by"} <= set(form(foo, dataset, name="audit_split"))
         ctx = context(dataset, {"tags": ["train", "test"]}, spaces={})
-        ctx.request_params["results"] = result = operator(foo, "audit_split").execute(ctx)
-        properties = operator(foo, "audit_split").resolve_output(ctx).to_json()["type"]["properties"]
+        *_, last = operator(foo, "audit_split").execute(ctx)
+        result, properties = last.body.params["results"], last.body.params["outputs"]["type"]["properties"]
         assert shown(properties, "leaks").startswith("Leak: ")
         assert "EvoSplit" in result["tables"]["table1"]["columns"].values()
         json.dumps(result)
@@ -830,6 +860,16 @@ class TestExecute:
         assert again == taken
         assert dataset.values("tags") == tags
 
+    def test_audit_fails(self, foo, dataset):
+        """What cannot be judged is a sentence in the dialog of the audit, and Python's exception."""
+        *_, error, told = operator(foo, "audit_split").execute(context(dataset, {}, spaces={}))
+        said = error.body.params["outputs"]["type"]["properties"]["message"]["view"]
+        assert said["name"] == "Error"
+        assert said["label"].startswith("Nothing says which tags")
+        assert told.body.operator_uri == "notify"
+        with pytest.raises(evosplit.EvoSplitError, match="nothing says which tags"):
+            operator(foo, "audit_split").execute(context(dataset, {}))
+
     def test_audit_of_groups_and_duplicates(self, foo, scene_dataset):
         """What seems to belong together is filled in; scenes and near duplicates that two subsets share are leaks."""
         scene_dataset.set_values("part", ["a", "b"] * 24)
@@ -837,8 +877,7 @@ class TestExecute:
         assert asked["group_by"]["default"] == ["scene"]
         assert asked["near"]["default"] == "similar"
         params = {"where": "part", "group_by": ["scene"], "near": "similar"}
-        ctx = context(scene_dataset, params, spaces={})
-        result = operator(foo, "audit_split").execute(ctx)
+        result = operator(foo, "audit_split").execute(context(scene_dataset, params))
         assert "a and b share 12 groups (48 samples)" in result["leaks"][0]
         ctx = context(scene_dataset, result["instead"], spaces={})
         operator(foo, "take_audited").execute(ctx)
