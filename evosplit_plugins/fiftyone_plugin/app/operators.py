@@ -14,7 +14,7 @@ from evosplit_plugins.fiftyone_plugin.app.jobs import CancelSplit
 from evosplit_plugins.fiftyone_plugin.app.manifests import ApplyManifest, SaveManifest
 from evosplit_plugins.fiftyone_plugin.app.preview import CountSamples
 from evosplit_plugins.fiftyone_plugin.app.records import UndoSplit
-from evosplit_plugins.fiftyone_plugin.app.refreshing import KeepFilters
+from evosplit_plugins.fiftyone_plugin.app.refreshing import LoadFields
 from evosplit_plugins.fiftyone_plugin.app.splitting import EvoSplit
 
 __all__ = ["OPERATORS"]
@@ -23,7 +23,7 @@ OPERATORS: Sequence[type[AppOperator]] = (
     EvoSplit,
     CountSamples,
     CancelSplit,
-    KeepFilters,
+    LoadFields,
     UndoSplit,
     SaveManifest,
     ApplyManifest,

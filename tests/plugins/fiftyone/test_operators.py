@@ -701,59 +701,56 @@ class TestExecute:
         operator(foo, "undo_split")(dataset)
         assert dataset.list_saved_views() == ["val"]
 
-    @pytest.mark.parametrize("can_be_set", [True, False])
-    def test_filters_and_fields(self, fiftyone, foo, dataset, monkeypatch, can_be_set):
-        """Where a field comes or goes the App loads the dataset anew; view and filters stay, but for that field's."""
-        from evosplit_plugins.fiftyone_plugin.app import refreshing
+    def test_fields_are_loaded(self, foo, dataset, tmp_path):
+        """Where a field comes or goes the App is told to load the fields; elsewhere, to show the samples anew."""
 
-        monkeypatch.setattr(refreshing, "_CAN_BE_SET", can_be_set)
-        params = {**PARAMS, "write": "field", "field": "part"}
-        filters = {"tags": {"values": ["mine"], "exclude": False, "isMatching": True}}
-
-        def told(name, view=(), **more):
-            ctx = context(dataset, params, spaces={}, filters={**filters, **more}, view=list(view))
+        def told(name, **params):
+            ctx = context(dataset, {**PARAMS, **params}, spaces={})
             messages = operator(foo, name).execute(ctx)
-            messages = ctx.executor._requests if isinstance(messages, dict) else [message.body for message in messages]
-            found = {request.operator_uri: request.params for request in messages}
-            return {uri: params for uri, params in found.items() if uri != "show_output"}
+            requests = ctx.executor._requests if isinstance(messages, dict) else [each.body for each in messages]
+            return [request.operator_uri for request in requests if request.operator_uri != "show_output"]
 
-        first = told("evosplit")
-        keep = {"filters": filters, "looks": refreshing._LOOKS}
-        if can_be_set:
-            assert first == {"reload_dataset": {}, f"{PLUGIN}/keep_filters": keep}
-        else:  # they become a part of the view
-            assert list(first) == ["set_view"]
-            assert "mine" in json.dumps(first["set_view"])
-        assert list(told("evosplit")) == ["reload_samples"]
-        assert list(told("undo_split")) == ["reload_samples"]
-        if not can_be_set:
-            return
-        stays = dataset.limit(30)
-        looked_at = stays.match(fiftyone.ViewField("part") == "val").filter_labels(
-            "gt", fiftyone.ViewField("label") == "a"
-        )
-        undone = told("undo_split", looked_at._serialize(), part={"values": ["val"]})
-        assert undone[f"{PLUGIN}/keep_filters"] == keep
-        left = [stage["kwargs"][0] for stage in undone["set_view"]["view"]]
-        assert left == [["limit", 30], ["field", "gt"]]
+        load, show = [f"{PLUGIN}/load_fields"], ["reload_samples"]
+        assert told("evosplit", write="field", field="part") == load
+        assert told("evosplit", write="field", field="part") == show
+        operator(foo, "save_manifest")(dataset, tmp_path / "split.json")
+        assert told("undo_split") == show
+        assert told("undo_split") == load
+        assert told("apply_manifest", path=str(tmp_path / "split.json"), field="part") == load
+        assert told("apply_manifest", path=str(tmp_path / "split.json")) == show
 
-    def test_cleared_filters_are_set_again(self, foo, dataset, monkeypatch):
-        """Filters are set when the App has cleared them, looked at again, and left alone when the user sets others."""
+    @pytest.mark.parametrize("can_be_set", [True, False])
+    def test_filters(self, fiftyone, foo, dataset, monkeypatch, can_be_set):
+        """Filters are set when the App has cleared them, until the user sets others; an old App has view stages."""
         from evosplit_plugins.fiftyone_plugin.app import refreshing
 
         monkeypatch.setattr(refreshing, "_BETWEEN_LOOKS", 0)
-        wanted = {"tags": {"values": ["mine"]}}
+        monkeypatch.setattr(refreshing, "_CAN_BE_SET", can_be_set)
+        wanted = {"tags": {"values": ["mine"], "exclude": False, "isMatching": True}}
 
-        def told(shown, looks):
-            ctx = context(dataset, {"filters": wanted, "looks": looks}, spaces={}, filters=shown)
-            operator(foo, "keep_filters").execute(ctx)
-            return [(request.operator_uri, request.params.get("looks")) for request in ctx.executor._requests]
+        def told(params, shown, view=()):
+            ctx = context(dataset, params, spaces={}, filters=shown, view=list(view))
+            operator(foo, "load_fields").execute(ctx)
+            return {request.operator_uri: request.params for request in ctx.executor._requests}
 
-        again = f"{PLUGIN}/keep_filters"
-        assert told(wanted, 20) == [(again, 19)]
-        assert told({}, 19) == [("set_filters", None), (again, 2)]
-        assert told(wanted, 1) == []
-        assert told({"gt.label": {"values": ["a"]}}, 20) == []
+        load = f"{PLUGIN}/load_fields"
+        loaded = told({"field": "gt"}, wanted)
+        if not can_be_set:
+            assert list(loaded) == ["set_view"]
+            assert "mine" in json.dumps(loaded["set_view"])
+            return
+        assert loaded == {"reload_dataset": {}, load: {"filters": wanted, "looks": 19}}
+        assert told({"field": "gt"}, {}) == {"reload_dataset": {}}
+        assert told(loaded[load], wanted) == {load: {"filters": wanted, "looks": 18}}
+        assert told(loaded[load], {}) == {"set_filters": wanted, load: {"filters": wanted, "looks": 2}}
+        assert told({"filters": wanted, "looks": 1}, wanted) == {}
+        assert told(loaded[load], {"gt.label": {"values": ["a"]}}) == {}
+        gone, label = fiftyone.ViewField("gone"), fiftyone.ViewField("label")
+        view = dataset.limit(30).match(gone == "val").filter_labels("gt", label == "a")
+        without = told({"field": "gone"}, {**wanted, "gone": {"values": ["val"]}}, view._serialize())
+        assert without[load]["filters"] == wanted
+        left = [stage["kwargs"][0] for stage in without["set_view"]["view"]]
+        assert left == [["limit", 30], ["field", "gt"]]
 
     def test_export(self, foo, dataset, tmp_path):
         """Before there is a split, and for a directory that exists, the form refuses; an error is said in the App."""
@@ -918,8 +915,10 @@ class TestExecute:
 
 def panel_call(foo, dataset, method=None, state=None, **params):
     """Call a method of the panel as the App does; gives the operations that it asks for, by name."""
-    asked = {"panel_id": "p", "panel_state": state or {}, "__method__": method, **params}
-    ctx = context(dataset, asked)
+    lists = {name: value for name, value in (state or {}).items() if name in ("run", "beside")}
+    clicked = {name: value for name, value in (state or {}).items() if name not in lists}
+    ctx = context(dataset, {"panel_id": "p", "panel_state": lists, "__method__": method, **params})
+    ctx.store("evosplit_panel").set("p", clicked)
     foo.get_operator(PANEL).execute(ctx)
     found = {}
     for request in ctx.executor._requests:
@@ -1006,7 +1005,8 @@ class TestPanel:
         split, other = split_with_front(dataset), 2
         tags = dataset.values("tags")
         clicked = panel_call(foo, dataset, "on_point", idx=other)
-        assert clicked["patch_panel_state"][0]["state"] == {"point": other}
+        assert context(dataset).store("evosplit_panel").get("p") == {"point": other}
+        assert "patch_panel_state" not in clicked  # with which the App would load the dataset anew
         operations = panel_call(foo, dataset, "on_apply", state={"point": other})
         assert "reload_samples" in operations
         wanted = split.pick(other)
@@ -1123,7 +1123,7 @@ class TestPanel:
         assert [row["subset"] for row in latest[SIZES]] == ["fold0", "fold1", "fold2", "fold3"]
         key = first_run(dataset)
         operations = panel_call(foo, dataset, "on_run", value=key)
-        assert operations["patch_panel_state"][0]["state"] == {"run": key, "point": None, "beside": "nothing"}
+        assert operations["patch_panel_state"][0]["state"] == {"run": key}
         first = panel_tables(panel_call(foo, dataset, "render", state={"run": key}))
         assert [row["subset"] for row in first[SIZES]] == ["train", "test"]
 
