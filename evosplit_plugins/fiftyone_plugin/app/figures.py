@@ -14,6 +14,7 @@ __all__ = ["front_figure", "hidden_objectives", "label_figure", "of_fixed_height
 
 LABELS_AT_FIRST = 24
 LABELS_AT_MOST = 1000
+_AXIS = "more or less than its share"  # the words above it say what is beside the names
 _LEGEND_ROW = 19  # pixels
 _CONFIG = {"displayModeBar": False, "scrollZoom": False, "responsive": True}  # the wheel scrolls the panel
 
@@ -33,6 +34,7 @@ def label_figure(report: SplitReport, *, everything: bool = False) -> dict[str, 
     above = 16 + _LEGEND_ROW * ceil(len(figure["data"]) / 2)  # two names fit into the narrowest panel
     layout["height"] += above - layout["margin"]["t"]
     layout["margin"] |= {"t": above}
+    layout["xaxis"]["title"]["text"] = _AXIS
     return of_fixed_height(figure)
 
 

@@ -9,13 +9,13 @@ from typing import Any
 import fiftyone.operators as foo
 import fiftyone.operators.types as types
 
-from evosplit import EvoSplitError, ParetoFront, SplitReport
+from evosplit import ParetoFront, SplitReport
 from evosplit.report import Table
 from evosplit.report.tables import number
 from evosplit.wording import counted
 from evosplit_plugins.fiftyone_plugin import runs
 from evosplit_plugins.fiftyone_plugin.app import figures
-from evosplit_plugins.fiftyone_plugin.app.base import ICON, PLUGIN
+from evosplit_plugins.fiftyone_plugin.app.base import ICON, PLUGIN, in_a_sentence
 from evosplit_plugins.fiftyone_plugin.app.comparing import compare_labels, comparison_figure
 from evosplit_plugins.fiftyone_plugin.app.comparing import in_words as compared_in_words
 from evosplit_plugins.fiftyone_plugin.app.inputs import add_one
@@ -121,8 +121,8 @@ class EvoSplitPanel(foo.Panel):  # type: ignore[misc]  # fiftyone is untyped
                 keep_tags=run.keep_tags,
                 members=members,
             )
-        except EvoSplitError as error:
-            ctx.ops.notify(str(error), variant="error")
+        except Exception as error:  # the panel would say nothing of it
+            ctx.ops.notify(in_a_sentence(error), variant="error")
             return
         _choose(ctx, run=None)
         _remember(ctx, point=None)
@@ -352,7 +352,10 @@ def _choose(ctx: Any, **values: Any) -> None:
 
 
 def _remember(ctx: Any, **values: Any) -> None:
-    """Keep what was clicked: in the database, since for what a panel keeps the App loads the dataset anew."""
+    """Keep what was clicked in the database: what the App keeps of a panel is out of date when a long event ends.
+
+    Besides, the App loads the dataset anew for what it keeps, and clears the filters of the sidebar.
+    """
     ctx.store(PANEL).set(ctx.panel_id, {**_remembered(ctx), **values}, ttl=_REMEMBERED)
 
 

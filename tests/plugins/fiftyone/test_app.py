@@ -16,7 +16,7 @@ PLUGIN = "@evosplit/evosplit"
 PROMPT = "[data-cy=operators-prompt-modal]"
 OUTPUT = "[data-cy=operators-prompt-view-modal]"
 PANEL = "[data-cy=panel-content-evosplit_panel]"
-PATIENCE = 20_000  # milliseconds; the machine may be busy
+PATIENCE = 60_000  # milliseconds; the machine may be busy
 
 
 # The contrast (WCAG 2) of the first text that matches with the panel's background.
@@ -94,7 +94,7 @@ class App:
 
         execute = self.button("Execute")
         expect(execute).to_be_enabled(timeout=PATIENCE)
-        # The form is resolved anew whenever it changes; only what stands still takes the click.
+        # While the form is resolved anew the button is off; only what stands still takes the click.
         self.page.wait_for_timeout(500)
         expect(execute).to_be_enabled(timeout=PATIENCE)
         execute.click()
@@ -288,7 +288,6 @@ def test_groups_and_strata(open_app, scene_pictures):
         app.see(form.get_by_text(re.compile(r"\(12 groups, the largest of 4 samples\)")))
         app.choose(form, 2, "weather")
         form.get_by_text("Keep what is already in a subset").click()
-        app.page.wait_for_timeout(1500)
         output = app.execute()
         app.see(output.get_by_text(re.compile("Groups: 12, all of them whole")))
         for text in ("groups", "locked", "sun", "rain"):
@@ -350,7 +349,6 @@ def test_torn_group(open_app, scene_pictures):
         app.unfold(form)
         app.choose(form, 1, "scene")
         form.get_by_text("Keep what is already in a subset").click()
-        app.page.wait_for_timeout(1500)
         output = app.execute()
         app.see(output.get_by_text(re.compile("locked into more than one subset.*scene 0")))
         app.see(app.page.get_by_role("alert").get_by_text(re.compile("locked into more than one subset")))
@@ -365,7 +363,6 @@ def test_cancel(open_app, new_pictures):
         app.unfold(form)
         form.get_by_text("Normal", exact=True).click()
         app.page.get_by_role("option", name=re.compile("Thorough")).click()
-        app.page.wait_for_timeout(1500)
         output = app.execute()
         app.see(output.get_by_text(re.compile(r"^\d+%$")))
         app.button("Cancel", output).click()
@@ -436,17 +433,6 @@ def test_panel_offers_to_split(open_app, new_pictures):
         app.see(output.get_by_text("Label distribution"))
         app.button("Done").click()
         app.see(panel.get_by_text("Label distribution"))
-
-
-def test_result_opens_the_panel(open_app, new_pictures):
-    """The button below the result opens the panel."""
-    dataset = new_pictures()
-    with open_app(dataset) as app:
-        app.open_form()
-        output = app.execute()
-        app.button("Open the EvoSplit panel", output).click()
-        app.button("Done").click()
-        app.see(app.page.locator(PANEL).get_by_text("Label distribution"))
 
 
 def test_resize_and_wheel(open_app, new_pictures):
@@ -552,7 +538,6 @@ def test_audit_is_taken(open_app, new_pictures, picture, tmp_path):
     dataset[30:].tag_samples("test")
     with open_app(dataset) as app:
         app.run_operator("EvoSplit: audit")
-        app.page.wait_for_timeout(1500)
         app.execute()
         app.see(app.page.get_by_text(re.compile("EvoSplit at the same sizes")))
         app.see(app.page.locator(".js-plotly-plot .point"))
@@ -585,7 +570,6 @@ def test_manifest_through_the_browser(open_app, new_pictures, tmp_path):
             form = app.run_operator("EvoSplit: apply manifest")
             form.locator("input[type=file]").set_input_files(tmp_path / name)
             app.see(form.get_by_text(name))
-            app.page.wait_for_timeout(1500)
             app.execute()
             app.see(app.page.get_by_text(re.compile(says)))
             app.button("Close").click()
@@ -594,22 +578,23 @@ def test_manifest_through_the_browser(open_app, new_pictures, tmp_path):
 
 
 @pytest.mark.parametrize("light", [False, True], ids=["dark", "light"])
-@pytest.mark.parametrize("width", [1500, 900])
-def test_nothing_is_clipped(open_app, new_pictures, light, width):
+def test_nothing_is_clipped(open_app, new_pictures, light):
     """In wide and narrow windows, dark and light, tables and plots end inside the panel."""
     dataset = new_pictures(n=60, n_labels=30)
     ids = dataset.values("id")
     split_with_front(dataset, ratios=(0.6, 0.2, 0.2), groups=[i // 2 for i in range(60)], locked={"test": ids[:2]})
-    with open_app(dataset, width=width, light=light) as app:
+    with open_app(dataset, width=900, light=light) as app:
         panel = app.open_panel()
         app.see(panel.locator(".js-plotly-plot .xtick"))
-        app.page.wait_for_timeout(1000)
         app.see(panel.get_by_text("locked", exact=True))  # the widest table
-        frame = panel.bounding_box()
-        for inside in ("table", ".js-plotly-plot .main-svg", ".xtick text", ".ytick text", "button"):
-            ends = panel.locator(inside).evaluate_all(ENDS)
-            assert ends
-            assert min(left for left, _ in ends) >= frame["x"] - 1, inside
-            assert max(right for _, right in ends) <= frame["x"] + frame["width"] + 1, inside
+        for width in (900, 1500):
+            app.page.set_viewport_size({"width": width, "height": 1000})
+            app.page.wait_for_timeout(1000)
+            frame = panel.bounding_box()
+            for inside in ("table", ".js-plotly-plot .main-svg", ".xtick text", ".ytick text", ".xtitle", "button"):
+                ends = panel.locator(inside).evaluate_all(ENDS)
+                assert ends
+                assert min(left for left, _ in ends) >= frame["x"] - 1, (width, inside)
+                assert max(right for _, right in ends) <= frame["x"] + frame["width"] + 1, (width, inside)
         for text in ("p", "td", ".xtick text", ".ytick text"):
             assert app.page.evaluate(CONTRAST, [PANEL, text]) > 3, text

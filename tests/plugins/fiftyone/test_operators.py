@@ -1115,6 +1115,34 @@ class TestPanel:
         assert found["cat"] == pytest.approx(100 * wanted["cat"])
         assert schema["beside_header"]["view"]["description"].startswith("Of 3 labels, ")
 
+    def test_clicks_while_applying(self, foo, dataset, monkeypatch):
+        """What is clicked while a split is written is shown when it is written."""
+        from evosplit_plugins.fiftyone_plugin.app import panel
+
+        split_with_front(dataset)
+        write = panel.write_split
+
+        def and_click(*args, **options):
+            ctx = context(dataset, {"panel_id": "p", "panel_state": {}, "__method__": "on_details"})
+            foo.get_operator(PANEL).execute(ctx)
+            return write(*args, **options)
+
+        monkeypatch.setattr(panel, "write_split", and_click)
+        operations = panel_call(foo, dataset, "on_apply", state={"point": 2})
+        assert {"measures", "meanings"} <= set(panel_schema(operations))
+
+    def test_apply_fails(self, foo, dataset, monkeypatch):
+        """What keeps a split from being written is said, whatever it is, and nothing is changed."""
+        from evosplit_plugins.fiftyone_plugin.app import panel
+
+        def fail(*args, **options):
+            raise OSError("the disk is full")
+
+        split_with_front(dataset)
+        monkeypatch.setattr(panel, "write_split", fail)
+        operations = panel_call(foo, dataset, "on_apply", state={"point": 2})
+        assert "the disk is full. The dataset is as it was" in operations["notify"][0]["message"]
+
     def test_other_runs(self, foo, dataset):
         """An earlier split can be looked at."""
         evosplit_plugin().evosplit_fiftyone(dataset, (0.5, 0.5), **PARAMS)
@@ -1156,7 +1184,7 @@ class TestPanel:
         assert "labels" in panel_schema(panel_call(foo, dataset, "on_load"))
         dataset.delete_samples(dataset.values("id"))
         operations = panel_call(foo, dataset, "on_apply", state=state)
-        assert "none of the split's samples is left" in operations["notify"][0]["message"]
+        assert "None of the split's samples is left" in operations["notify"][0]["message"]
 
     def test_runs_are_told_apart(self, foo, scene_dataset):
         """The list of runs says sizes, seed, effort, groups and when."""
