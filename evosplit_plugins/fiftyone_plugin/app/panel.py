@@ -73,7 +73,7 @@ class EvoSplitPanel(foo.Panel):  # type: ignore[misc]  # fiftyone is untyped
 
     def on_load(self, ctx: Any) -> None:
         """Show the latest split."""
-        _choose(ctx, run=None, beside=None)
+        _choose(ctx, run=None, beside=_NOTHING)
         _remember(ctx, point=None, everything=False, details=False)
 
     def on_change_dataset(self, ctx: Any) -> None:
@@ -86,12 +86,12 @@ class EvoSplitPanel(foo.Panel):  # type: ignore[misc]  # fiftyone is untyped
 
     def on_run(self, ctx: Any) -> None:
         """Show another recorded split."""
-        _choose(ctx, run=ctx.params.get("value"), beside=None)
+        _choose(ctx, run=ctx.params.get("value"), beside=_NOTHING)
         _remember(ctx, point=None)
 
     def on_beside(self, ctx: Any) -> None:
         """Compare with another trade-off, or with another recorded split."""
-        _choose(ctx, beside=ctx.params.get("value"))
+        _choose(ctx, beside=ctx.params.get("value") or _NOTHING)
 
     def on_point(self, ctx: Any) -> None:
         """Look at another trade-off without applying it."""
@@ -345,7 +345,8 @@ class EvoSplitPanel(foo.Panel):  # type: ignore[misc]  # fiftyone is untyped
 
 def _choose(ctx: Any, **values: Any) -> None:
     """Set the lists of the panel, whose values the App keeps; it loads the dataset anew for that."""
-    changed = {name: value for name, value in values.items() if ctx.panel.get_state(name) != value}
+    now = {"run": ctx.panel.get_state("run"), "beside": ctx.panel.get_state("beside") or _NOTHING}
+    changed = {name: value for name, value in values.items() if now[name] != value}
     if changed:
         ctx.panel.set_state(changed)
     keep_filters(ctx)

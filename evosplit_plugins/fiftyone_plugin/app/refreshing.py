@@ -94,6 +94,7 @@ def refresh_panels(ctx: Any) -> list[Any]:
         node = waiting.pop()
         waiting.extend(node.get("children") or [])
         if node.get("type") == PANEL:
-            asked = {"panel_id": node["component_id"], "panel_state": {}, "__method__": "on_refresh"}
+            state = (node.get("state") or {}).get("state") or {}
+            asked = {"panel_id": node["component_id"], "panel_state": state, "__method__": "on_refresh"}
             messages.append(ctx.trigger(f"{PLUGIN}/{PANEL}", asked))
     return messages

@@ -1115,6 +1115,19 @@ class TestPanel:
         assert found["cat"] == pytest.approx(100 * wanted["cat"])
         assert schema["beside_header"]["view"]["description"].startswith("Of 3 labels, ")
 
+    def test_a_new_split_is_shown(self, foo, dataset):
+        """After a run an open panel turns from the split that its list shows to the latest."""
+        evosplit_plugin().evosplit_fiftyone(dataset, (0.5, 0.5), **PARAMS)
+        state = {"run": first_run(dataset), "beside": "nothing"}
+        spaces = {"children": [{"type": "evosplit_panel", "component_id": "p", "state": {"state": state}}]}
+        messages = operator(foo, "evosplit").execute(context(dataset, PARAMS, spaces=spaces))
+        [asked] = [each.body.params for each in messages if each.body.operator_uri == PANEL]
+        assert asked == {"panel_id": "p", "panel_state": state, "__method__": "on_refresh"}
+        operations = panel_call(foo, dataset, "on_refresh", state=state)
+        assert operations["patch_panel_state"][0]["state"] == {"run": None}
+        assert panel_tables(operations)[SIZES][0]["samples"].split()[0] == "32"
+        assert "patch_panel_state" not in panel_call(foo, dataset, "on_refresh")
+
     def test_clicks_while_applying(self, foo, dataset, monkeypatch):
         """What is clicked while a split is written is shown when it is written."""
         from evosplit_plugins.fiftyone_plugin.app import panel
