@@ -1107,6 +1107,8 @@ class TestPanel:
             state, there = {"run": key, "point": 2, "beside": f"run:{latest}"}, other
         schema = panel_schema(panel_call(foo, dataset, "render", state=state))
         here, beside_it = schema["comparison"]["view"]["data"][1:]
+        assert beside_it["marker"]["symbol"] == "circle-open"  # does not cover the other
+        assert beside_it["marker"]["size"] > here["marker"]["size"]
         assert here["name"] == "this split"
         assert beside_it["name"] == ("trade-off 3" if beside == "point:3" else "split 2")
         wanted = {row.label: row.deviation for row in there.report().labels}
