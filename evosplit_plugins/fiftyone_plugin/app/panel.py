@@ -73,7 +73,7 @@ class EvoSplitPanel(foo.Panel):  # type: ignore[misc]  # fiftyone is untyped
 
     def on_load(self, ctx: Any) -> None:
         """Show the latest split."""
-        _choose(ctx, run=None, beside=_NOTHING)
+        _choose(ctx, run=next(reversed(runs.run_keys(ctx.dataset)), None), beside=_NOTHING)
         _remember(ctx, point=None, everything=False, details=False)
 
     def on_change_dataset(self, ctx: Any) -> None:
@@ -124,7 +124,7 @@ class EvoSplitPanel(foo.Panel):  # type: ignore[misc]  # fiftyone is untyped
         except Exception as error:  # the panel would say nothing of it
             ctx.ops.notify(in_a_sentence(error), variant="error")
             return
-        _choose(ctx, run=None)
+        _choose(ctx, run=written.key)
         _remember(ctx, point=None)
         refresh_app(ctx, run.field, changed=written.created_field)
         gone = f"; {counted(n_gone, 'sample', 'samples')} deleted since" if n_gone else ""

@@ -427,11 +427,11 @@ class TestCounting:
         assert "30 samples with 1 label " in shown(form(foo, dataset, prompt_id="p"), "preview")
 
 
-def first_run(dataset):
-    """Give the key of the first recorded split."""
+def first_run(dataset, at=0):
+    """Give the key of the first recorded split, or of another one."""
     from evosplit_plugins.fiftyone_plugin import runs
 
-    return runs.run_keys(dataset)[0]
+    return runs.run_keys(dataset)[at]
 
 
 def evosplit_plugin():
@@ -1126,9 +1126,10 @@ class TestPanel:
         [asked] = [each.body.params for each in messages if each.body.operator_uri == PANEL]
         assert asked == {"panel_id": "p", "panel_state": state, "__method__": "on_refresh"}
         operations = panel_call(foo, dataset, "on_refresh", state=state)
-        assert operations["patch_panel_state"][0]["state"] == {"run": None}
+        latest = operations["patch_panel_state"][0]["state"]
+        assert latest == {"run": first_run(dataset, -1)}
         assert panel_tables(operations)[SIZES][0]["samples"].split()[0] == "32"
-        assert "patch_panel_state" not in panel_call(foo, dataset, "on_refresh")
+        assert "patch_panel_state" not in panel_call(foo, dataset, "on_refresh", state=latest)
 
     def test_clicks_while_applying(self, foo, dataset, monkeypatch):
         """What is clicked while a split is written is shown when it is written."""
