@@ -96,8 +96,8 @@ def _audit(page: Any, folder: Path) -> None:
     page.get_by_text("Take EvoSplit").first.wait_for()
     page.locator(".js-plotly-plot .point").first.wait_for()
     page.wait_for_timeout(SETTLED)
-    page.get_by_role("dialog").last.screenshot(path=folder / "fiftyone-audit.png")
-    _press(page, "Close")
+    page.locator(OUTPUT).screenshot(path=folder / "fiftyone-audit.png")
+    _press(page, "Done")
 
 
 def _split(page: Any, folder: Path) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import uuid
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar
 
 import fiftyone as fo
@@ -17,15 +18,25 @@ from evosplit_plugins.audit import Audit
 from evosplit_plugins.audit.result import JUDGED
 from evosplit_plugins.fiftyone_plugin import api, duplicates, fields
 from evosplit_plugins.fiftyone_plugin.adapter import FiftyOneReading
-from evosplit_plugins.fiftyone_plugin.app.base import ALSO_DELEGATED, RecordOperator, refresh_app, refresh_panels, show
+from evosplit_plugins.fiftyone_plugin.app.base import (
+    ALSO_DELEGATED,
+    RecordOperator,
+    in_a_sentence,
+    in_app,
+    show,
+    show_error,
+)
 from evosplit_plugins.fiftyone_plugin.app.counting import Counter
 from evosplit_plugins.fiftyone_plugin.app.inputs import add_one, add_several, add_switch
+from evosplit_plugins.fiftyone_plugin.app.jobs import watched
 from evosplit_plugins.fiftyone_plugin.app.output import audit_output, audit_result, sizes_of
 from evosplit_plugins.fiftyone_plugin.app.proposals import SAME_NAME, propose_equal_names, propose_groups
 from evosplit_plugins.fiftyone_plugin.app.recorded import part_of
+from evosplit_plugins.fiftyone_plugin.app.refreshing import refresh_app, refresh_panels
 from evosplit_plugins.fiftyone_plugin.app.request import NO_DUPLICATES, several
 from evosplit_plugins.fiftyone_plugin.source import FiftyOneSource
 from evosplit_plugins.fiftyone_plugin.writing import write_split
+from evosplit_plugins.progress import OnProgress
 
 __all__ = ["AuditSplit", "TakeAudited"]
 
@@ -53,6 +64,7 @@ class AuditSplit(RecordOperator):
         "name": "audit_split",
         "label": "EvoSplit: audit",
         "description": "How even a split is, what leaks, what EvoSplit would give instead",
+        "execute_as_generator": True,
         "icon": "fact_check",
         **ALSO_DELEGATED,
     }
@@ -85,13 +97,30 @@ class AuditSplit(RecordOperator):
             add_one(inputs, "near", near, default=known[0], label="Near duplicates, as told by")
         return self.form(inputs)
 
+    def execute(self, ctx: Any) -> Any:
+        """Stream progress and result to the App; to Python and to a delegated run return the result."""
+        return self.do(ctx) if ctx.delegated or not in_app(ctx) else self._stream(ctx)
+
     def do(self, ctx: Any) -> dict[str, Any]:
         """Judge the split as it is, and keep what EvoSplit gives instead."""
-        source, audit = _judge(ctx)
+        return self._judged(ctx, None)
+
+    def _judged(self, ctx: Any, on_progress: OnProgress | None) -> dict[str, Any]:
+        source, audit = _judge(ctx, on_progress)
         result = audit_result(audit)
         if audit.instead is not None and (audit.leaks or _is_better(audit.instead, audit.split)):
             result["instead"] = {**ctx.params, "audit": _keep(_instead(source, audit.instead))}
         return result
+
+    def _stream(self, ctx: Any) -> Iterator[Any]:
+        """Judge it in the background; the button in the result shows what it did in the same dialog."""
+        label = self.config.label
+        try:
+            result = yield from watched(ctx, label, partial(self._judged, ctx), "Drawing")
+            if result is not None:
+                yield show(ctx, audit_output(result), result)
+        except Exception as error:  # an exception in a generator would freeze the App's progress bar
+            yield from show_error(ctx, label, in_a_sentence(error))
 
     def resolve_output(self, ctx: Any) -> Any:
         """Show verdict, leaks, the picture and the tables beside EvoSplit's split."""
@@ -109,7 +138,7 @@ class TakeAudited(RecordOperator):
     }
 
     def execute(self, ctx: Any) -> dict[str, Any]:
-        """Write it, and show what was done: the button that asks for it stands in the result of an audit."""
+        """Write it, and say so in the dialog of the audit, in which its button is."""
         result = super().execute(ctx)
         ctx.request_params["results"] = result
         show(ctx, self.resolve_output(ctx), result)
@@ -126,7 +155,7 @@ class TakeAudited(RecordOperator):
         return {"message": f"Written: {sizes_of(run.split)}. Undo brings back what was there."}
 
 
-def _judge(ctx: Any) -> tuple[FiftyOneSource, Audit]:
+def _judge(ctx: Any, on_progress: OnProgress | None = None) -> tuple[FiftyOneSource, Audit]:
     """Audit what the parameters of the form name."""
     where = ctx.params.get("where") or _TAGS
     near = ctx.params.get("near")
@@ -142,6 +171,7 @@ def _judge(ctx: Any) -> tuple[FiftyOneSource, Audit]:
             "group_by": several(ctx.params.get("group_by")) or None,
             "group_regex": SAME_NAME if ctx.params.get("same_names") else None,
             "effort": "fast",
+            "on_progress": on_progress,
         },
     )
 

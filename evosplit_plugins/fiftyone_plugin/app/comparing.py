@@ -16,6 +16,9 @@ __all__ = ["LabelPair", "compare_labels", "comparison_figure", "in_words"]
 SHOWN = 24
 _FURTHEST = 1.5  # times its share; what is off by more stands at the edge
 _ALIKE = 0.005  # differences below half a percent of the share are none
+# A ring around a dot: where both splits are as close, both are seen.
+_DOT = {"color": plotly.COLOURS[0], "size": 8}
+_RING = {"color": plotly.COLOURS[1], "size": 12, "symbol": "circle-open", "line": {"width": 2}}
 
 
 @dataclass(frozen=True)
@@ -76,9 +79,9 @@ def comparison_figure(pairs: Sequence[LabelPair], name: str) -> dict[str, Any]:
             "showlegend": False,
         }
     ]
-    for called, colour, values in (
-        ("this split", plotly.COLOURS[0], [pair.here for _, pair in rows]),
-        (name, plotly.COLOURS[1], [pair.there for _, pair in rows]),
+    for called, marker, values in (
+        ("this split", _DOT, [pair.here for _, pair in rows]),
+        (name, _RING, [pair.there for _, pair in rows]),
     ):
         hover = [
             f"{plotly.escape(pair.label)} in {plotly.escape(called)}: off by {percent(value)}"
@@ -91,7 +94,7 @@ def comparison_figure(pairs: Sequence[LabelPair], name: str) -> dict[str, Any]:
                 "name": plotly.escape(called),
                 "x": [_percent(value) for value in values],
                 "y": [at for at, _ in rows],
-                "marker": {"color": colour, "size": 10},
+                "marker": marker,
                 "hovertext": hover,
                 "hoverinfo": "text",
             }

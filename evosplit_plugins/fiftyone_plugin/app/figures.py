@@ -14,6 +14,7 @@ __all__ = ["front_figure", "hidden_objectives", "label_figure", "of_fixed_height
 
 LABELS_AT_FIRST = 24
 LABELS_AT_MOST = 1000
+_AXIS = "% more or less than its share"  # the words above it say what is beside the names
 _LEGEND_ROW = 19  # pixels
 _CONFIG = {"displayModeBar": False, "scrollZoom": False, "responsive": True}  # the wheel scrolls the panel
 
@@ -33,12 +34,20 @@ def label_figure(report: SplitReport, *, everything: bool = False) -> dict[str, 
     above = 16 + _LEGEND_ROW * ceil(len(figure["data"]) / 2)  # two names fit into the narrowest panel
     layout["height"] += above - layout["margin"]["t"]
     layout["margin"] |= {"t": above}
+    axis = layout["xaxis"]
+    axis["title"]["text"] = _AXIS
+    # A narrow panel turns numbers that do not fit beside one another: without their unit they do.
+    axis |= {"ticksuffix": "", "autotickangles": [0, 90]}
+    if "ticktext" in axis:
+        axis["ticktext"] = [text.removesuffix(" %") for text in axis["ticktext"]]
     return of_fixed_height(figure)
 
 
 def front_figure(front: ParetoFront, *, applied: int, selected: int) -> dict[str, Any]:
     """Draw the trade-offs: the one in use is a star, the selected one is ringed."""
-    return of_fixed_height(plotly.front_figure(front, applied, selected=selected))
+    figure = plotly.front_figure(front, applied, selected=selected)
+    figure["layout"]["xaxis"] |= {"nticks": 5, "autotickangles": [0, 90]}
+    return of_fixed_height(figure)
 
 
 def hidden_objectives(names: Sequence[str]) -> str:

@@ -12,11 +12,12 @@ import fiftyone.operators.types as types
 
 from evosplit import EvoSplitError, Split
 from evosplit_plugins.fiftyone_plugin import api, runs
-from evosplit_plugins.fiftyone_plugin.app.base import RecordOperator, refresh_app, refresh_panels, refuse
+from evosplit_plugins.fiftyone_plugin.app.base import RecordOperator, refuse
 from evosplit_plugins.fiftyone_plugin.app.form import add_overwrite
 from evosplit_plugins.fiftyone_plugin.app.inputs import add_one
 from evosplit_plugins.fiftyone_plugin.app.output import sizes_of
 from evosplit_plugins.fiftyone_plugin.app.records import NO_RECORD, run_labels
+from evosplit_plugins.fiftyone_plugin.app.refreshing import refresh_app, refresh_panels
 
 __all__ = ["ApplyManifest", "SaveManifest"]
 
@@ -109,7 +110,7 @@ class ApplyManifest(RecordOperator):
         with TemporaryDirectory() as folder:
             path = _path(ctx) if _on_server(ctx) else _uploaded(ctx, Path(folder))
             split = api.apply_split(ctx.target_view(), path, field=field, overwrite=overwrite)
-        refresh_app(ctx, field, created=created)
+        refresh_app(ctx, field, changed=created)
         refresh_panels(ctx)
         return {"message": f"Replayed: {sizes_of(split)}."}
 

@@ -10,10 +10,12 @@ from collections.abc import Sequence
 from evosplit_plugins.fiftyone_plugin.app.auditing import AuditSplit, TakeAudited
 from evosplit_plugins.fiftyone_plugin.app.base import AppOperator
 from evosplit_plugins.fiftyone_plugin.app.exports import ExportSubsets
+from evosplit_plugins.fiftyone_plugin.app.jobs import CancelSplit
 from evosplit_plugins.fiftyone_plugin.app.manifests import ApplyManifest, SaveManifest
 from evosplit_plugins.fiftyone_plugin.app.preview import CountSamples
 from evosplit_plugins.fiftyone_plugin.app.records import UndoSplit
-from evosplit_plugins.fiftyone_plugin.app.splitting import CancelSplit, EvoSplit
+from evosplit_plugins.fiftyone_plugin.app.refreshing import LoadFields
+from evosplit_plugins.fiftyone_plugin.app.splitting import EvoSplit
 
 __all__ = ["OPERATORS"]
 
@@ -21,6 +23,7 @@ OPERATORS: Sequence[type[AppOperator]] = (
     EvoSplit,
     CountSamples,
     CancelSplit,
+    LoadFields,
     UndoSplit,
     SaveManifest,
     ApplyManifest,

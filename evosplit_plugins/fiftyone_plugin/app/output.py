@@ -59,11 +59,21 @@ _MEANINGS = {
 }
 _WIDTH = 72  # characters of a table in a narrow panel
 # The App gives every table at least 650 pixels, wide cells and large headings; a narrow panel would cut that off.
-# Names, in the first column, may break anywhere, but not into single letters. The wheel scrolls what a table is in.
+# Headings and names, in the first column, may break anywhere, but not into single letters.
+# The wheel scrolls what a table is in.
+_CELL = {"px": 0.5, "fontSize": "0.8rem"}
 _TABLE = {
     "tableContainer": {"sx": {"overscrollBehaviorY": "auto !important"}},
     "table": {"sx": {"minWidth": 0}},
-    "tableHeadCell": {"sx": {"px": 0.5, "fontSize": "0.8rem", "color": "text.secondary"}},
+    "tableHeadCell": {
+        "sx": {
+            "px": 0.5,
+            "fontSize": "0.8rem",
+            "color": "text.secondary",
+            "overflowWrap": "anywhere",
+            "minWidth": "2rem",
+        }
+    },
     "tableBodyCell": {
         "sx": {"px": 0.5, "fontSize": "0.8rem", "&:first-of-type": {"overflowWrap": "anywhere", "minWidth": "3rem"}}
     },

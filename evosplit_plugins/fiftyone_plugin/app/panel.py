@@ -9,13 +9,13 @@ from typing import Any
 import fiftyone.operators as foo
 import fiftyone.operators.types as types
 
-from evosplit import EvoSplitError, ParetoFront, SplitReport
+from evosplit import ParetoFront, SplitReport
 from evosplit.report import Table
 from evosplit.report.tables import number
 from evosplit.wording import counted
 from evosplit_plugins.fiftyone_plugin import runs
 from evosplit_plugins.fiftyone_plugin.app import figures
-from evosplit_plugins.fiftyone_plugin.app.base import ICON, PLUGIN, refresh_app
+from evosplit_plugins.fiftyone_plugin.app.base import ICON, PLUGIN, in_a_sentence
 from evosplit_plugins.fiftyone_plugin.app.comparing import compare_labels, comparison_figure
 from evosplit_plugins.fiftyone_plugin.app.comparing import in_words as compared_in_words
 from evosplit_plugins.fiftyone_plugin.app.inputs import add_one
@@ -44,6 +44,7 @@ from evosplit_plugins.fiftyone_plugin.app.recorded import (
     what_is_left,
 )
 from evosplit_plugins.fiftyone_plugin.app.records import run_label, run_labels
+from evosplit_plugins.fiftyone_plugin.app.refreshing import keep_filters, refresh_app
 from evosplit_plugins.fiftyone_plugin.writing import units_of, write_split
 
 __all__ = ["EvoSplitPanel"]
@@ -52,6 +53,7 @@ _MARGINS = {"container": {"sx": {"pl": 1, "pr": 2, "pt": 1, "pb": 4}}}  # in the
 _ROW = {"grid": {"sx": {"display": "flex", "flexWrap": "wrap", "gap": 1}}}  # a narrow panel breaks it
 _NOTHING = "nothing"
 _POINTS_OFFERED = 20
+_REMEMBERED = 7 * 86_400  # seconds that a panel stays as it was left
 _IN_ROW = {"item": {"sx": {"width": "auto"}}}
 
 
@@ -71,7 +73,8 @@ class EvoSplitPanel(foo.Panel):  # type: ignore[misc]  # fiftyone is untyped
 
     def on_load(self, ctx: Any) -> None:
         """Show the latest split."""
-        ctx.panel.set_state({"run": None, "point": None, "beside": _NOTHING, "everything": False, "details": False})
+        _choose(ctx, run=next(reversed(runs.run_keys(ctx.dataset)), None), beside=_NOTHING)
+        _remember(ctx, point=None, everything=False, details=False)
 
     def on_change_dataset(self, ctx: Any) -> None:
         """Show the latest split of the dataset that was opened."""
@@ -83,23 +86,24 @@ class EvoSplitPanel(foo.Panel):  # type: ignore[misc]  # fiftyone is untyped
 
     def on_run(self, ctx: Any) -> None:
         """Show another recorded split."""
-        ctx.panel.set_state({"run": ctx.params.get("value"), "point": None, "beside": _NOTHING})
+        _choose(ctx, run=ctx.params.get("value"), beside=_NOTHING)
+        _remember(ctx, point=None)
 
     def on_beside(self, ctx: Any) -> None:
         """Compare with another trade-off, or with another recorded split."""
-        ctx.panel.set_state("beside", ctx.params.get("value") or _NOTHING)
+        _choose(ctx, beside=ctx.params.get("value") or _NOTHING)
 
     def on_point(self, ctx: Any) -> None:
         """Look at another trade-off without applying it."""
-        ctx.panel.set_state("point", int(ctx.params["idx"]))
+        _remember(ctx, point=int(ctx.params["idx"]))
 
     def on_more(self, ctx: Any) -> None:
         """Show all labels, or the rarest only."""
-        ctx.panel.set_state("everything", not ctx.panel.get_state("everything", False))
+        _remember(ctx, everything=not _remembered(ctx).get("everything"))
 
     def on_details(self, ctx: Any) -> None:
         """Show or hide sentences, further tables and the measures."""
-        ctx.panel.set_state("details", not ctx.panel.get_state("details", False))
+        _remember(ctx, details=not _remembered(ctx).get("details"))
 
     def on_apply(self, ctx: Any) -> None:
         """Re-tag the samples as the selected trade-off says."""
@@ -117,11 +121,12 @@ class EvoSplitPanel(foo.Panel):  # type: ignore[misc]  # fiftyone is untyped
                 keep_tags=run.keep_tags,
                 members=members,
             )
-        except EvoSplitError as error:
-            ctx.ops.notify(str(error), variant="error")
+        except Exception as error:  # the panel would say nothing of it
+            ctx.ops.notify(in_a_sentence(error), variant="error")
             return
-        ctx.panel.set_state({"run": None, "point": None})
-        refresh_app(ctx, run.field, created=written.created_field)
+        _choose(ctx, run=written.key)
+        _remember(ctx, point=None)
+        refresh_app(ctx, run.field, changed=written.created_field)
         gone = f"; {counted(n_gone, 'sample', 'samples')} deleted since" if n_gone else ""
         ctx.ops.notify(f"Applied: {sizes_of(split)}{gone}", variant="success")
 
@@ -187,7 +192,7 @@ class EvoSplitPanel(foo.Panel):  # type: ignore[misc]  # fiftyone is untyped
     def on_start(self, ctx: Any) -> None:
         """Open the form; samples that a click in the panel shows are there to look at, not to be split."""
         shown = _stages(ctx.request_params.get("view") or ())
-        params = {"view_target": "DATASET"} if shown and shown == ctx.panel.get_state("shown") else None
+        params = {"view_target": "DATASET"} if shown and shown == _remembered(ctx).get("shown") else None
         ctx.prompt(f"{PLUGIN}/evosplit", params=params, on_success=self.on_refresh)
 
     def _render_run(self, ctx: Any, panel: Any, run: runs.SplitRun) -> None:
@@ -211,7 +216,7 @@ class EvoSplitPanel(foo.Panel):  # type: ignore[misc]  # fiftyone is untyped
             self._render_front(ctx, panel, run, split.front, selected)
         self._render_comparison(ctx, panel, report, self._offered(ctx, run, selected), beside)
         self._render_apply(ctx, panel, run, selected)
-        details = bool(ctx.panel.get_state("details", False))
+        details = bool(_remembered(ctx).get("details"))
         label = "Hide the numbers" if details else "Show all numbers"
         panel.btn("details", label=label, icon="expand_less" if details else "expand_more", on_click=self.on_details)
         if details:
@@ -246,7 +251,7 @@ class EvoSplitPanel(foo.Panel):  # type: ignore[misc]  # fiftyone is untyped
 
     def _beside(self, ctx: Any, run: runs.SplitRun, selected: int) -> tuple[str, SplitReport] | None:
         """Return the split to compare with, and what to call it: the one that was chosen, else that in use."""
-        kind, _, which = str(ctx.panel.get_state("beside", _NOTHING)).partition(":")
+        kind, _, which = str(ctx.panel.get_state("beside") or _NOTHING).partition(":")
         if kind == "run" and which in runs.run_keys(ctx.dataset) and which != run.key:
             other = load(ctx.dataset, which)
             if other.split.counts is not None:
@@ -281,7 +286,7 @@ class EvoSplitPanel(foo.Panel):  # type: ignore[misc]  # fiftyone is untyped
     ) -> None:
         """Offer other splits to compare with, and show the chosen one label by label."""
         if offered:
-            chosen = ctx.panel.get_state("beside", _NOTHING)
+            chosen = ctx.panel.get_state("beside") or _NOTHING
             add_one(panel, "beside", offered, default=chosen, label="Compare with", on_change=self.on_beside)
         if beside is not None:
             pairs = compare_labels(report, beside[1])
@@ -314,7 +319,7 @@ class EvoSplitPanel(foo.Panel):  # type: ignore[misc]  # fiftyone is untyped
             row.btn(name, label=label, icon=icon, variant="outlined", on_click=opens, componentsProps=_IN_ROW)
 
     def _render_labels(self, ctx: Any, panel: Any, report: SplitReport) -> None:
-        everything = bool(ctx.panel.get_state("everything", False))
+        everything = bool(_remembered(ctx).get("everything"))
         occurring = len(report.occurring)
         shown = figures.shown_labels(report, everything=everything)
         which = f"{shown} of {occurring} labels. " if shown < occurring else ""
@@ -333,15 +338,36 @@ class EvoSplitPanel(foo.Panel):  # type: ignore[misc]  # fiftyone is untyped
         return load(ctx.dataset, wanted if wanted in keys else keys[-1])
 
     def _selected(self, ctx: Any, run: runs.SplitRun) -> int:
-        point = ctx.panel.get_state("point")
+        point = _remembered(ctx).get("point")
         n_points = 0 if run.split.front is None else len(run.split.front)
         return int(point) if point is not None and int(point) < n_points else run.split.chosen
+
+
+def _choose(ctx: Any, **values: Any) -> None:
+    """Set the lists of the panel, whose values the App keeps; it loads the dataset anew for that."""
+    now = {"run": ctx.panel.get_state("run"), "beside": ctx.panel.get_state("beside") or _NOTHING}
+    changed = {name: value for name, value in values.items() if now[name] != value}
+    if changed:
+        ctx.panel.set_state(changed)
+    keep_filters(ctx)
+
+
+def _remember(ctx: Any, **values: Any) -> None:
+    """Keep what was clicked in the database: what the App keeps of a panel is out of date when a long event ends.
+
+    Besides, the App loads the dataset anew for what it keeps, and clears the filters of the sidebar.
+    """
+    ctx.store(PANEL).set(ctx.panel_id, {**_remembered(ctx), **values}, ttl=_REMEMBERED)
+
+
+def _remembered(ctx: Any) -> dict[str, Any]:
+    return ctx.store(PANEL).get(ctx.panel_id) or {}
 
 
 def _show(ctx: Any, view: Any) -> None:
     """Show a view in the grid, and remember it."""
     ctx.ops.set_view(view)
-    ctx.panel.set_state("shown", _stages(view._serialize()))
+    _remember(ctx, shown=_stages(view._serialize()))
 
 
 def _stages(view: Sequence[Mapping[str, Any]]) -> str:

@@ -8,8 +8,9 @@ from typing import Any, ClassVar
 import fiftyone.operators.types as types
 
 from evosplit_plugins.fiftyone_plugin import api, runs
-from evosplit_plugins.fiftyone_plugin.app.base import RecordOperator, refresh_app, refresh_panels, refuse
+from evosplit_plugins.fiftyone_plugin.app.base import RecordOperator, refuse
 from evosplit_plugins.fiftyone_plugin.app.output import plain, sizes_of
+from evosplit_plugins.fiftyone_plugin.app.refreshing import refresh_app, refresh_panels
 from evosplit_plugins.fiftyone_plugin.app.request import several
 
 __all__ = ["NO_RECORD", "UndoSplit", "run_label", "run_labels"]
@@ -48,7 +49,7 @@ class UndoSplit(RecordOperator):
     def do(self, ctx: Any) -> dict[str, Any]:
         """Undo."""
         run = api.undo_split(ctx.dataset)
-        refresh_app(ctx, run.field, created=run.created_field)
+        refresh_app(ctx, run.field, changed=run.created_field)
         refresh_panels(ctx)
         undone = f"The split {runs.run_number(run.key)} was undone"
         return {"message": f"{undone}: {len(run.samples):,} samples are as they were."}

@@ -1,9 +1,10 @@
-"""The EvoSplit operator: form, search in the background, result; and the button that cancels it."""
+"""The EvoSplit operator: form, search in the background, result."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timezone
+from functools import partial
 from typing import Any, ClassVar
 
 import fiftyone.operators as foo
@@ -11,27 +12,24 @@ import fiftyone.operators.types as types
 
 from evosplit import EvoSplitError, Split
 from evosplit_plugins.fiftyone_plugin import api
-from evosplit_plugins.fiftyone_plugin.app import jobs
 from evosplit_plugins.fiftyone_plugin.app.base import (
     ALSO_DELEGATED,
     ICON,
-    PLUGIN,
     AppOperator,
     in_a_sentence,
     in_app,
-    refresh_panels,
-    refreshing_app,
     show,
+    show_error,
 )
 from evosplit_plugins.fiftyone_plugin.app.form import build_form
+from evosplit_plugins.fiftyone_plugin.app.jobs import watched
 from evosplit_plugins.fiftyone_plugin.app.output import message_output, split_output, split_result
+from evosplit_plugins.fiftyone_plugin.app.refreshing import refresh_app, refresh_panels
 from evosplit_plugins.fiftyone_plugin.app.request import SplitRequest, several
 from evosplit_plugins.fiftyone_plugin.reading import root_dataset
 from evosplit_plugins.fiftyone_plugin.runs import SplitRun
 
-__all__ = ["CancelSplit", "EvoSplit"]
-
-_POLL_SECONDS = 0.25
+__all__ = ["EvoSplit"]
 
 
 class EvoSplit(AppOperator):
@@ -120,56 +118,19 @@ class EvoSplit(AppOperator):
         try:
             samples = ctx.target_view()
             request = SplitRequest.from_params(ctx.params)
-            search = jobs.SearchJob(lambda on_progress: request.search(samples, on_progress))
-            with search:
-                while not search.wait(_POLL_SECONDS):
-                    yield _show_progress(ctx, search.key, *search.progress)
-                cancelled = search.cancelled
-                if not cancelled:
-                    split = search.result()
-                    yield _show_progress(ctx, search.key, 0.95, "Writing")
-                    cancelled = search.cancelled
-            if cancelled:
-                yield show(ctx, message_output("EvoSplit", "Cancelled. The dataset is as it was."), {})
+            search = partial(request.search, samples)
+            split = yield from watched(ctx, "EvoSplit", search, "Writing")
+            if split is None:
                 return
             run, result = _write(samples, split, request)
             written = True
-            yield from refreshing_app(ctx, run.field, created=run.created_field)
+            yield from refresh_app(ctx, run.field, changed=run.created_field)
             yield from refresh_panels(ctx)
             yield show(ctx, split_output(result), result)
         except Exception as error:  # an exception in a generator would freeze the App's progress bar
-            sentence = in_a_sentence(error, written=written)
-            yield show(ctx, message_output("EvoSplit", sentence, error=True), {})
-            yield ctx.ops.notify(sentence, variant="error")
-
-
-class CancelSplit(AppOperator):
-    """Stop the search that the progress dialog shows."""
-
-    about: ClassVar[Mapping[str, Any]] = {
-        "name": "cancel_split",
-        "label": "EvoSplit: cancel",
-        "unlisted": True,
-    }
-
-    def execute(self, ctx: Any) -> dict[str, Any]:
-        """Stop it; nothing has been written yet."""
-        return {"cancelled": jobs.cancel(str(ctx.params.get("job", "")))}
+            yield from show_error(ctx, "EvoSplit", in_a_sentence(error, written=written))
 
 
 def _write(samples: Any, split: Split, request: SplitRequest) -> tuple[SplitRun, dict[str, Any]]:
     run = request.write(samples, split)
     return run, split_result(split, key=run.key, label_fields=run.label_fields, field=run.field)
-
-
-def _show_progress(ctx: Any, job: str, done: float, message: str) -> Any:
-    outputs = types.Object()
-    outputs.float("progress", view=types.ProgressView(label=message))
-    outputs.btn(
-        "cancel",
-        label="Cancel",
-        variant="outlined",
-        on_click=f"{PLUGIN}/cancel_split",
-        params={"job": job},
-    )
-    return show(ctx, types.Property(outputs, view=types.View(label="EvoSplit")), {"progress": done})

@@ -427,11 +427,11 @@ class TestCounting:
         assert "30 samples with 1 label " in shown(form(foo, dataset, prompt_id="p"), "preview")
 
 
-def first_run(dataset):
-    """Give the key of the first recorded split."""
+def first_run(dataset, at=0):
+    """Give the key of the first recorded split, or of another one."""
     from evosplit_plugins.fiftyone_plugin import runs
 
-    return runs.run_keys(dataset)[0]
+    return runs.run_keys(dataset)[at]
 
 
 def evosplit_plugin():
@@ -701,28 +701,56 @@ class TestExecute:
         operator(foo, "undo_split")(dataset)
         assert dataset.list_saved_views() == ["val"]
 
-    @pytest.mark.parametrize("can_set_filters", [True, False])
-    def test_a_new_field_is_shown(self, foo, dataset, monkeypatch, can_set_filters):
-        """After a new field was written the App sets its view again and the filters; after an old one it need not."""
-        from evosplit_plugins.fiftyone_plugin.app import base
+    def test_fields_are_loaded(self, foo, dataset, tmp_path):
+        """Where a field comes or goes the App is told to load the fields; elsewhere, to show the samples anew."""
 
-        monkeypatch.setattr(base, "_UNTIL_LOADED", (0,))
-        monkeypatch.setattr(base, "_HAS_FILTERS", can_set_filters)
-        params = {**PARAMS, "write": "field", "field": "part"}
-        filters = {"tags": {"values": ["mine"], "exclude": False, "isMatching": True}}
+        def told(name, **params):
+            ctx = context(dataset, {**PARAMS, **params}, spaces={})
+            messages = operator(foo, name).execute(ctx)
+            requests = ctx.executor._requests if isinstance(messages, dict) else [each.body for each in messages]
+            return [request.operator_uri for request in requests if request.operator_uri != "show_output"]
 
-        def told():
-            messages = operator(foo, "evosplit").execute(context(dataset, params, spaces={}, filters=filters))
-            found = {message.body.operator_uri: message.body.params for message in messages}
-            return {uri: params for uri, params in found.items() if uri != "show_output"}
+        load, show = [f"{PLUGIN}/load_fields"], ["reload_samples"]
+        assert told("evosplit", write="field", field="part") == load
+        assert told("evosplit", write="field", field="part") == show
+        operator(foo, "save_manifest")(dataset, tmp_path / "split.json")
+        assert told("undo_split") == show
+        assert told("undo_split") == load
+        assert told("apply_manifest", path=str(tmp_path / "split.json"), field="part") == load
+        assert told("apply_manifest", path=str(tmp_path / "split.json")) == show
 
-        first = told()
-        if can_set_filters:
-            assert first == {"set_view": {"view": []}, "set_filters": filters}
-        else:  # they become a part of the view
-            assert list(first) == ["set_view"]
-            assert "mine" in json.dumps(first["set_view"])
-        assert list(told()) == ["reload_samples"]
+    @pytest.mark.parametrize("can_be_set", [True, False])
+    def test_filters(self, fiftyone, foo, dataset, monkeypatch, can_be_set):
+        """Filters are set when the App has cleared them, until the user sets others; an old App has view stages."""
+        from evosplit_plugins.fiftyone_plugin.app import refreshing
+
+        monkeypatch.setattr(refreshing, "_BETWEEN_LOOKS", 0)
+        monkeypatch.setattr(refreshing, "_CAN_BE_SET", can_be_set)
+        wanted = {"tags": {"values": ["mine"], "exclude": False, "isMatching": True}}
+
+        def told(params, shown, view=()):
+            ctx = context(dataset, params, spaces={}, filters=shown, view=list(view))
+            operator(foo, "load_fields").execute(ctx)
+            return {request.operator_uri: request.params for request in ctx.executor._requests}
+
+        load = f"{PLUGIN}/load_fields"
+        loaded = told({"field": "gt"}, wanted)
+        if not can_be_set:
+            assert list(loaded) == ["set_view"]
+            assert "mine" in json.dumps(loaded["set_view"])
+            return
+        assert loaded == {"reload_dataset": {}, load: {"filters": wanted, "looks": 19}}
+        assert told({"field": "gt"}, {}) == {"reload_dataset": {}}
+        assert told(loaded[load], wanted) == {load: {"filters": wanted, "looks": 18}}
+        assert told(loaded[load], {}) == {"set_filters": wanted, load: {"filters": wanted, "looks": 2}}
+        assert told({"filters": wanted, "looks": 1}, wanted) == {}
+        assert told(loaded[load], {"gt.label": {"values": ["a"]}}) == {}
+        gone, label = fiftyone.ViewField("gone"), fiftyone.ViewField("label")
+        view = dataset.limit(30).match(gone == "val").filter_labels("gt", label == "a")
+        without = told({"field": "gone"}, {**wanted, "gone": {"values": ["val"]}}, view._serialize())
+        assert without[load]["filters"] == wanted
+        left = [stage["kwargs"][0] for stage in without["set_view"]["view"]]
+        assert left == [["limit", 30], ["field", "gt"]]
 
     def test_export(self, foo, dataset, tmp_path):
         """Before there is a split, and for a directory that exists, the form refuses; an error is said in the App."""
@@ -773,7 +801,6 @@ class TestExecute:
             ("save_manifest", {}, "No split by EvoSplit is recorded"),
             ("apply_manifest", {"path": "/no/split.json"}, "Cannot read the manifest"),
             ("apply_manifest", {}, "No file is given"),
-            ("audit_split", {}, "Nothing says which tags"),
         ],
     )
     def test_failures_are_shown(self, foo, dataset, name, params, match):
@@ -812,8 +839,8 @@ class TestExecute:
         dataset[:1].tag_samples("test")
         assert {"where", "tags", "group_by"} <= set(form(foo, dataset, name="audit_split"))
         ctx = context(dataset, {"tags": ["train", "test"]}, spaces={})
-        ctx.request_params["results"] = result = operator(foo, "audit_split").execute(ctx)
-        properties = operator(foo, "audit_split").resolve_output(ctx).to_json()["type"]["properties"]
+        *_, last = operator(foo, "audit_split").execute(ctx)
+        result, properties = last.body.params["results"], last.body.params["outputs"]["type"]["properties"]
         assert shown(properties, "leaks").startswith("Leak: ")
         assert "EvoSplit" in result["tables"]["table1"]["columns"].values()
         json.dumps(result)
@@ -830,6 +857,16 @@ class TestExecute:
         assert again == taken
         assert dataset.values("tags") == tags
 
+    def test_audit_fails(self, foo, dataset):
+        """What cannot be judged is a sentence in the dialog of the audit, and Python's exception."""
+        *_, error, told = operator(foo, "audit_split").execute(context(dataset, {}, spaces={}))
+        said = error.body.params["outputs"]["type"]["properties"]["message"]["view"]
+        assert said["name"] == "Error"
+        assert said["label"].startswith("Nothing says which tags")
+        assert told.body.operator_uri == "notify"
+        with pytest.raises(evosplit.EvoSplitError, match="nothing says which tags"):
+            operator(foo, "audit_split").execute(context(dataset, {}))
+
     def test_audit_of_groups_and_duplicates(self, foo, scene_dataset):
         """What seems to belong together is filled in; scenes and near duplicates that two subsets share are leaks."""
         scene_dataset.set_values("part", ["a", "b"] * 24)
@@ -837,8 +874,7 @@ class TestExecute:
         assert asked["group_by"]["default"] == ["scene"]
         assert asked["near"]["default"] == "similar"
         params = {"where": "part", "group_by": ["scene"], "near": "similar"}
-        ctx = context(scene_dataset, params, spaces={})
-        result = operator(foo, "audit_split").execute(ctx)
+        result = operator(foo, "audit_split").execute(context(scene_dataset, params))
         assert "a and b share 12 groups (48 samples)" in result["leaks"][0]
         ctx = context(scene_dataset, result["instead"], spaces={})
         operator(foo, "take_audited").execute(ctx)
@@ -879,8 +915,10 @@ class TestExecute:
 
 def panel_call(foo, dataset, method=None, state=None, **params):
     """Call a method of the panel as the App does; gives the operations that it asks for, by name."""
-    asked = {"panel_id": "p", "panel_state": state or {}, "__method__": method, **params}
-    ctx = context(dataset, asked)
+    lists = {name: value for name, value in (state or {}).items() if name in ("run", "beside")}
+    clicked = {name: value for name, value in (state or {}).items() if name not in lists}
+    ctx = context(dataset, {"panel_id": "p", "panel_state": lists, "__method__": method, **params})
+    ctx.store("evosplit_panel").set("p", clicked)
     foo.get_operator(PANEL).execute(ctx)
     found = {}
     for request in ctx.executor._requests:
@@ -967,7 +1005,8 @@ class TestPanel:
         split, other = split_with_front(dataset), 2
         tags = dataset.values("tags")
         clicked = panel_call(foo, dataset, "on_point", idx=other)
-        assert clicked["patch_panel_state"][0]["state"] == {"point": other}
+        assert context(dataset).store("evosplit_panel").get("p") == {"point": other}
+        assert "patch_panel_state" not in clicked  # with which the App would load the dataset anew
         operations = panel_call(foo, dataset, "on_apply", state={"point": other})
         assert "reload_samples" in operations
         wanted = split.pick(other)
@@ -1068,6 +1107,8 @@ class TestPanel:
             state, there = {"run": key, "point": 2, "beside": f"run:{latest}"}, other
         schema = panel_schema(panel_call(foo, dataset, "render", state=state))
         here, beside_it = schema["comparison"]["view"]["data"][1:]
+        assert beside_it["marker"]["symbol"] == "circle-open"  # does not cover the other
+        assert beside_it["marker"]["size"] > here["marker"]["size"]
         assert here["name"] == "this split"
         assert beside_it["name"] == ("trade-off 3" if beside == "point:3" else "split 2")
         wanted = {row.label: row.deviation for row in there.report().labels}
@@ -1075,6 +1116,48 @@ class TestPanel:
         found = dict(zip(drawn, beside_it["x"], strict=True))
         assert found["cat"] == pytest.approx(100 * wanted["cat"])
         assert schema["beside_header"]["view"]["description"].startswith("Of 3 labels, ")
+
+    def test_a_new_split_is_shown(self, foo, dataset):
+        """After a run an open panel turns from the split that its list shows to the latest."""
+        evosplit_plugin().evosplit_fiftyone(dataset, (0.5, 0.5), **PARAMS)
+        state = {"run": first_run(dataset), "beside": "nothing"}
+        spaces = {"children": [{"type": "evosplit_panel", "component_id": "p", "state": {"state": state}}]}
+        messages = operator(foo, "evosplit").execute(context(dataset, PARAMS, spaces=spaces))
+        [asked] = [each.body.params for each in messages if each.body.operator_uri == PANEL]
+        assert asked == {"panel_id": "p", "panel_state": state, "__method__": "on_refresh"}
+        operations = panel_call(foo, dataset, "on_refresh", state=state)
+        latest = operations["patch_panel_state"][0]["state"]
+        assert latest == {"run": first_run(dataset, -1)}
+        assert panel_tables(operations)[SIZES][0]["samples"].split()[0] == "32"
+        assert "patch_panel_state" not in panel_call(foo, dataset, "on_refresh", state=latest)
+
+    def test_clicks_while_applying(self, foo, dataset, monkeypatch):
+        """What is clicked while a split is written is shown when it is written."""
+        from evosplit_plugins.fiftyone_plugin.app import panel
+
+        split_with_front(dataset)
+        write = panel.write_split
+
+        def and_click(*args, **options):
+            ctx = context(dataset, {"panel_id": "p", "panel_state": {}, "__method__": "on_details"})
+            foo.get_operator(PANEL).execute(ctx)
+            return write(*args, **options)
+
+        monkeypatch.setattr(panel, "write_split", and_click)
+        operations = panel_call(foo, dataset, "on_apply", state={"point": 2})
+        assert {"measures", "meanings"} <= set(panel_schema(operations))
+
+    def test_apply_fails(self, foo, dataset, monkeypatch):
+        """What keeps a split from being written is said, whatever it is, and nothing is changed."""
+        from evosplit_plugins.fiftyone_plugin.app import panel
+
+        def fail(*args, **options):
+            raise OSError("the disk is full")
+
+        split_with_front(dataset)
+        monkeypatch.setattr(panel, "write_split", fail)
+        operations = panel_call(foo, dataset, "on_apply", state={"point": 2})
+        assert "the disk is full. The dataset is as it was" in operations["notify"][0]["message"]
 
     def test_other_runs(self, foo, dataset):
         """An earlier split can be looked at."""
@@ -1084,7 +1167,7 @@ class TestPanel:
         assert [row["subset"] for row in latest[SIZES]] == ["fold0", "fold1", "fold2", "fold3"]
         key = first_run(dataset)
         operations = panel_call(foo, dataset, "on_run", value=key)
-        assert operations["patch_panel_state"][0]["state"] == {"run": key, "point": None, "beside": "nothing"}
+        assert operations["patch_panel_state"][0]["state"] == {"run": key}
         first = panel_tables(panel_call(foo, dataset, "render", state={"run": key}))
         assert [row["subset"] for row in first[SIZES]] == ["train", "test"]
 
@@ -1117,7 +1200,7 @@ class TestPanel:
         assert "labels" in panel_schema(panel_call(foo, dataset, "on_load"))
         dataset.delete_samples(dataset.values("id"))
         operations = panel_call(foo, dataset, "on_apply", state=state)
-        assert "none of the split's samples is left" in operations["notify"][0]["message"]
+        assert "None of the split's samples is left" in operations["notify"][0]["message"]
 
     def test_runs_are_told_apart(self, foo, scene_dataset):
         """The list of runs says sizes, seed, effort, groups and when."""
