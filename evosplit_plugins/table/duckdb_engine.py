@@ -24,6 +24,7 @@ _KINDS = {
 }
 _GUESSED = re.compile(r"\b(DATE|TIME|TIMESTAMP|TIMESTAMP WITH TIME ZONE|UUID|\"NULL\")(?=$|[\[\],)])")
 _NUMBERS = count()
+_FIRST = 10_000  # rows in which it is seen first whether a column ascends
 _READERS = {"parquet": "read_parquet", "csv": "read_csv", "json": "read_json"}
 _COPY = {"parquet": "FORMAT parquet", "csv": "FORMAT csv, HEADER", "json": "FORMAT json"}
 
@@ -73,18 +74,29 @@ class DuckEngine(Engine):
         with _as_sentences():
             return self.query(sql, **tables).to_arrow_table()
 
+    def ascends(self, column: str) -> bool:
+        """Compare each value with the one before it, in the first rows before all; in whatever order they come."""
+        at = self.quoted(column)
+        for rows in (f"(SELECT {at} FROM {self.data} LIMIT {_FIRST})", self.data):
+            further = f"SELECT {at} > lag({at}) OVER () AS more FROM {rows}"
+            found = self.first(f"SELECT count(*) AS n, count(CASE WHEN more THEN 1 END) AS more FROM ({further})")
+            if found["more"] < found["n"] - 1:
+                return False
+        return True
+
     def query(self, sql: str, **tables: Any) -> Any:
         """Give what a query returns, as a relation."""
         # DuckDB finds these by their names, and keeps them as long as the relation.
-        cells, groups, locks, placed, long = map(tables.get, ("cells", "groups", "locks", "placed", "long"))
+        known = ("cells", "groups", "locks", "copies", "placed", "long")
+        cells, groups, locks, copies, placed, long = map(tables.get, known)
         with _as_sentences():
             made = self._relation.query(self.data, sql)
-        del cells, groups, locks, placed, long
+        del cells, groups, locks, copies, placed, long
         return made
 
-    def like(self, relation: Any) -> DuckEngine:
+    def like(self, made: Any) -> DuckEngine:
         """Hold another relation of the same connection."""
-        return DuckEngine(relation, self._connection)
+        return DuckEngine(made, self._connection)
 
     def write(self, made: Any, path: Path, form: str, *, by: str | None = None) -> int:
         """Write a relation into a file, or into a folder for each value of a column."""
@@ -157,6 +169,10 @@ class DuckEngine(Engine):
     def element(self, expression: str, position: str) -> str:
         """Take an element of a list."""
         return f"list_extract({expression}, {position})"
+
+    def replaced(self, expression: str, pattern: str, by: str) -> str:
+        """Replace all matches of a pattern."""
+        return f"regexp_replace({expression}, {self.literal(pattern)}, {self.literal(by)}, 'g')"
 
     def listed(self, expressions: Sequence[str]) -> str:
         """Make a list of values."""

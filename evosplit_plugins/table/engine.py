@@ -69,9 +69,20 @@ class Engine(ABC):
         found: dict[str, Any] = self.fetch(sql, **tables).to_pylist()[0]
         return found
 
+    def ascends(self, column: str) -> bool:
+        """Tell whether each value of a column is greater than the one before it, where that is quickly seen.
+
+        None of them is then there twice, and nothing has to be brought together to know it.
+        """
+        return False
+
     @abstractmethod
     def query(self, sql: str, **tables: Any) -> Any:
         """Give what a query returns as the engine's own kind of table, where nothing is collected."""
+
+    @abstractmethod
+    def like(self, made: Any) -> Engine:
+        """Hold what `query` gave."""
 
     @abstractmethod
     def write(self, made: Any, path: Path, form: str, *, by: str | None = None) -> int:
@@ -147,6 +158,14 @@ class Engine(ABC):
     @abstractmethod
     def listed(self, expressions: Sequence[str]) -> str:
         """Make a list of values."""
+
+    def extracted(self, expression: str, pattern: str, group: int) -> str:
+        """Take what some parentheses of the first match of a pattern hold, 0 for all of it; an empty text for none."""
+        return f"regexp_extract({expression}, {self.literal(pattern)}, {group})"
+
+    def replaced(self, expression: str, pattern: str, by: str) -> str:
+        """Replace all matches of a pattern."""
+        return f"regexp_replace({expression}, {self.literal(pattern)}, {self.literal(by)})"
 
     def is_nan(self, expression: str) -> str:
         """Tell whether a float is no number."""

@@ -65,6 +65,10 @@ class SparkEngine(Engine):
             }
             return session.sql(sql, data=self._frame, **small)
 
+    def like(self, made: Any) -> SparkEngine:
+        """Hold another DataFrame of the same session."""
+        return SparkEngine(made)
+
     def write(self, made: Any, path: Path, form: str, *, by: str | None = None) -> int:
         """Write a DataFrame into a folder, or into a folder for each value of a column."""
         from pyspark.sql import Observation

@@ -65,7 +65,7 @@ def placed_rows(source: TableSource, split: Split, *, column: str, keep: Sequenc
     seed = int(split.settings.get("seed") or 0)  # that of a split without one is 0
     cells: Cells = source.state["cells"]
     groups: Groups | None = source.state["groups"]
-    tables = {} if source.state["locks"] is None else {"locks": source.state["locks"]}
+    tables = dict(source.state["tables"])
     quotas = np.where(cells.locks[:, None] < 0, split.table, 0)
     if groups is not None and isinstance(split, GroupedSplit):
         into = split.subset_of_values

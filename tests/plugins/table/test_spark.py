@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from spark_session import check_spark, new_session
-from table_rows import RATIOS, checksum, subset_of
+from table_rows import RATIOS, checksum, named_rows, subset_of
 
 from evosplit import EvoSplitError
 from evosplit.methods.evosplit import budget
@@ -46,6 +46,7 @@ CASES = {
     "strata": {"histogram": True, "stratify_by": ["site", "width"]},
     "groups and locks": {"histogram": True, "group_by": "clip", "locked": {"test": ["s0001"]}},
 }
+PATH = r"^(?:\./)?(clip\d+)/\w+\.rf\.[^.]{32}\.jpg$"
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -61,6 +62,24 @@ def test_same_split_as_duckdb(spark, table, case):
     assert checksum(subset_of(back, column).items()) == checksum(subset_of(expected, column).items())
     assert made.split.sizes == split.sizes
     assert made.split.sample_ids.tolist() == split.sample_ids.tolist()
+
+
+def test_names_in_ids(spark):
+    """Groups by a part of the id, and copies of a picture by its name, are the same; what subsets share, too."""
+    table = named_rows()
+    given = spark.createDataFrame(table)
+    expected = evosplit_table(table, RATIOS, histogram=True, group_regex=PATH)
+    made = evosplit_table(given, RATIOS, histogram=True, group_regex=PATH)
+    assert checksum(subset_of(made.table.toArrow()).items()) == checksum(subset_of(expected.table).items())
+    assert made.split.notes == expected.split.notes
+    assert any("are copies of" in note for note in made.split.notes)
+    leaking = table.append_column("split", pa.array([("train", "val")[i % 7 == 0] for i in range(len(table))]))
+    here, there = (
+        audit(each, histogram=True, group_regex=PATH, compare=False)
+        for each in (leaking, spark.createDataFrame(leaking))
+    )
+    assert [leak.kind for leak in here.leaks] == ["source picture", "group"]
+    assert here.to_dict() == there.to_dict()
 
 
 def test_skew(spark, table):
