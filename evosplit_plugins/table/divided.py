@@ -97,7 +97,7 @@ def count_subsets(queries: Queries, called: str, common: Mapping[str, Any], *, r
         queries = replace(queries, engine=queries.engine.like(queries.engine.query(queries.in_a_subset())))
     cells = count_cells(queries, CellColumns(), called)
     columns = CellColumns(there={name: j for j, name in enumerate(names)})
-    found = queries.engine.fetch(queries.in_groups(columns, 1 << 62), cells=cell_table(cells))
+    found = queries.engine.fetch(queries.in_groups(columns), cells=cell_table(cells))
     table = np.zeros((len(cells.counts), len(names)), dtype=np.int64)
     table[found.column("cell").to_numpy(), found.column("lock").to_numpy()] = found.column("n").to_numpy()
     return DividedSource(

@@ -213,8 +213,8 @@ class Queries:
         at = self.column(column)
         return f"SELECT {at} AS value, count(*) AS n FROM {self.engine.data} GROUP BY {at} LIMIT {most}"
 
-    def histogram(self, cells: CellColumns, most: int) -> str:
-        """Count the rows of each cell, and give the number that stands for it.
+    def histogram(self, cells: CellColumns, most: int | None = None) -> str:
+        """Count the rows of each cell, and give the number that stands for it; of at most so many cells.
 
         Rows are grouped as they are first: that leaves few lists to sort.
         """
@@ -227,13 +227,13 @@ class Queries:
         told = {"labels": self.labels.sql(self.engine, raw), **{name: name for name in (*strata, "lock", "n")}}
         found = self._grouped(_selected(told, f"({inner}) AS raw"), ["labels", *strata, "lock"], "sum(n)")
         key = "labels" if self.labels.form == "counts" else self.engine.list_key("labels")
-        return f"SELECT c.*, {self.engine.mixed([key, *strata])} AS cell_key FROM ({found}) AS c LIMIT {most}"
+        return f"SELECT c.*, {self.engine.mixed([key, *strata])} AS cell_key FROM ({found}) AS c{_at_most(most)}"
 
     def n_cells(self, cells: CellColumns) -> str:
         """Count the cells."""
-        return f"SELECT count(*) AS n FROM ({self.histogram(cells, 1 << 62)}) AS c"
+        return f"SELECT count(*) AS n FROM ({self.histogram(cells)}) AS c"
 
-    def in_groups(self, cells: CellColumns, most: int) -> str:
+    def in_groups(self, cells: CellColumns, most: int | None = None) -> str:
         """Count the rows of each cell in each group, locked ones by themselves; the table `cells` holds the cells."""
         given = {f"g{number}": key for number, key in enumerate(self._keys(cells))}
         names = list(given)
@@ -243,7 +243,7 @@ class Queries:
             f"SELECT {', '.join([*(f'k.{name}' for name in names), 'k.lock', 'c.cell'])} FROM ({rows}) AS k "
             f"LEFT JOIN {self.engine.table('cells')} AS c ON k.cell_key = c.cell_key"
         )
-        return f"{self._grouped(joined, [*names, 'lock', 'cell'], 'count(*)')} LIMIT {most}"
+        return f"{self._grouped(joined, [*names, 'lock', 'cell'], 'count(*)')}{_at_most(most)}"
 
     def n_groups(self, cells: CellColumns) -> str:
         """Count the groups."""
@@ -485,6 +485,10 @@ class Queries:
 
 def _selected(given: Mapping[str, str], source: str) -> str:
     return f"SELECT {', '.join(f'{each} AS {name}' for name, each in given.items())} FROM {source}"
+
+
+def _at_most(most: int | None) -> str:
+    return "" if most is None else f" LIMIT {most}"
 
 
 def _double(number: float) -> str:

@@ -160,7 +160,7 @@ class TableOutput:
                 )
 
         written = self._output.write(self._plan, split, make)
-        where = self._root if self._options.partition_by_split else self._root / self._opened.base
+        where = self._root / (self._opened.stem if self._options.partition_by_split else self._opened.base)
         listed = [self._root / each for each in self._files] or [where]
         return Outcome(split, (*listed, *written), {}, self._source.notes)
 
@@ -169,7 +169,7 @@ class TableOutput:
         engine, form = self._source.queries.engine, self._opened.form
         if not self._options.partition_by_split:
             return engine.write(made, staging.path(PurePosixPath(self._opened.base)), form)
-        return engine.write(made, staging.path(PurePosixPath("x")).parent, form, by=self._column)
+        return engine.write(made, staging.path(PurePosixPath(self._opened.stem, "x")).parent, form, by=self._column)
 
     def _write_ids(self, split: Split, staging: Staging) -> int:
         """Write a list for each subset, in the order of the ids."""

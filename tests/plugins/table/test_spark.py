@@ -20,7 +20,7 @@ pytest.importorskip("duckdb")
 
 import pyarrow.parquet as pq  # noqa: E402
 
-from evosplit_plugins.table import apply_split, audit, evosplit_table, read_counts  # noqa: E402
+from evosplit_plugins.table import apply_split, audit, evosplit_table, fields, read_counts  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -152,7 +152,7 @@ def test_files(spark, table, tmp_path):
         tmp_path / "data.parquet", RATIOS, output=tmp_path / "out", partition_by_split=True, **options
     )
     expected = subset_of(evosplit_table(table, RATIOS, histogram=True).table)
-    assert {each.name for each in (tmp_path / "out").iterdir() if each.is_dir()} == {f"split={name}" for name in RATIOS}
+    assert subset_of(spark.read.parquet(str(tmp_path / "out" / "data")).toArrow()) == expected
     assert audit(tmp_path / "out", compare=False).failures() == []
     again = apply_split(
         tmp_path / "data.parquet", tmp_path / "out" / "split.json", output=tmp_path / "again", engine="duckdb"
@@ -165,6 +165,13 @@ def test_files(spark, table, tmp_path):
     evosplit_table(tmp_path / "data.parquet", RATIOS, output=tmp_path / "lists", ids_only=True, **options)
     lines = (tmp_path / "lists" / "val.txt").read_text(encoding="utf-8").splitlines()
     assert lines == sorted(sample for sample, subset in expected.items() if subset == "val")
+
+
+def test_too_many_kinds_of_rows(spark, table, monkeypatch):
+    """Refused with their number, as on DuckDB."""
+    monkeypatch.setattr(fields, "MOST_CELLS", 3)
+    with pytest.raises(EvoSplitError, match=r"has 7 different rows, which would take about 0 GiB on one machine"):
+        evosplit_table(spark.createDataFrame(table), RATIOS, histogram=True, unique_ids=True)
 
 
 def test_changed_between_the_passes(spark, table, tmp_path):

@@ -75,7 +75,12 @@ class TestFiles:
         path = self.write(table, tmp_path / "data.parquet")
         out = tmp_path / "out"
         split = evosplit_table(path, RATIOS, output=out, partition_by_split=True, histogram=histogram).split
-        assert {each.name for each in out.iterdir() if each.is_dir()} == {"split=train", "split=val", "split=test"}
+        assert {each.name for each in (out / "data").iterdir()} == {"split=train", "split=val", "split=test"}
+        # Other libraries read the folder as it is: nothing but partitions lies in it.
+        back = pq.read_table(out / "data")
+        assert subset_of(back) == subset_of(evosplit_table(table, RATIOS, histogram=histogram).table)
+        with pytest.raises(EvoSplitError, match="already exist"):
+            evosplit_table(path, RATIOS, output=out, partition_by_split=True, histogram=histogram)
         judged = audit(out, compare=False)
         assert judged.failures() == []
         assert dict(zip(judged.split.names, judged.split.sizes, strict=True)) == dict(
