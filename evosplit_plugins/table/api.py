@@ -167,7 +167,7 @@ def evosplit_table(
     output
         For files: the directory to write into, with `split.json` beside the table; never an input.
     partition_by_split
-        For files: write a folder for each subset, as Hive does (`split=train`), instead of a column.
+        For files: write a folder that has one for each subset, as Hive does (`split=train`), instead of a column.
     ids_only
         For files: write a list of ids for each subset instead of the table.
     report

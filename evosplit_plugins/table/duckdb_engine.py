@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from evosplit import EvoSplitError, MissingExtraError
-from evosplit_plugins.table.engine import HASH_BITS, ColumnType, Engine
+from evosplit_plugins.table.engine import HASH_BITS, ColumnType, Engine, separator_of
 
 __all__ = ["DuckEngine", "connect", "scan", "table_function"]
 
@@ -98,9 +98,9 @@ class DuckEngine(Engine):
         """Hold another relation of the same connection."""
         return DuckEngine(made, self._connection)
 
-    def write(self, made: Any, path: Path, form: str, *, by: str | None = None) -> int:
+    def write(self, made: Any, path: Path, form: str, *, separator: str = ",", by: str | None = None) -> int:
         """Write a relation into a file, or into a folder for each value of a column."""
-        how = _COPY[form] + (", DELIM '\\t'" if path.suffix == ".tsv" else "")
+        how = _COPY[form] + (f", DELIM {self.literal(separator)}" if form == "csv" else "")
         how += "" if by is None else f", PARTITION_BY ({self.quoted(by)})"
         with _as_sentences():
             done = made.query("made", f"COPY (SELECT * FROM made) TO {self.literal(str(path))} ({how})")
@@ -205,7 +205,7 @@ def table_function(paths: Sequence[Path], form: str, *, filename: bool = False) 
     if any("=" in path.parent.name for path in paths):
         more |= {"hive_partitioning": "true", "hive_types_autocast": "false"}
     if form == "csv":
-        more |= {"all_varchar": "true", "header": "true"}
+        more |= {"all_varchar": "true", "header": "true", "delim": _literal(separator_of(paths[0]))}
     if form == "json":
         with _as_sentences(), connect() as connection:
             guessed = connection.sql(f"SELECT * FROM read_json({files})")

@@ -2,15 +2,34 @@
 
 from __future__ import annotations
 
+import csv
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
-__all__ = ["HASH_BITS", "ColumnType", "Engine"]
+__all__ = ["HASH_BITS", "ColumnType", "Engine", "separator_of"]
 
 HASH_BITS = 60  # of the hash that orders the rows of a table
+_SEPARATORS = (",", ";", "\t", "|")
+
+
+def separator_of(path: Path) -> str:
+    """Find what stands between the cells of a CSV file: that which cuts its first line into the most of them.
+
+    A sign that cuts through quotes is none.
+    """
+    if path.suffix.lower() == ".tsv":
+        return "\t"
+    with path.open(encoding="utf-8-sig", errors="replace", newline="") as stream:
+        heading = stream.readline(1 << 16)
+
+    def told(sign: str) -> tuple[bool, int]:
+        cells = next(csv.reader([heading], delimiter=sign), [])
+        return not any('"' in cell for cell in cells), len(cells)
+
+    return max(_SEPARATORS, key=told)
 
 
 @dataclass(frozen=True)
@@ -85,10 +104,11 @@ class Engine(ABC):
         """Hold what `query` gave."""
 
     @abstractmethod
-    def write(self, made: Any, path: Path, form: str, *, by: str | None = None) -> int:
+    def write(self, made: Any, path: Path, form: str, *, separator: str = ",", by: str | None = None) -> int:
         """Write what `query` gave, and count its rows.
 
-        The format is "parquet", "csv" or "json" lines; with `by`, there is a folder for each value of that column.
+        The format is "parquet", "csv" (with a separator) or "json" lines; with `by`, there is a folder for each value
+        of that column.
         """
 
     @abstractmethod

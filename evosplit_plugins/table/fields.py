@@ -432,8 +432,9 @@ def count_cells(queries: Queries, columns: CellColumns, called: str, locks: Any 
             ids[row] = f"[{each}, {written(more)}]" if more else each
         ids = pa.array(ids)
     order = pc.sort_indices(ids)
-    counts = _counted(labels.take(order), ids.take(order), found.column("n").take(order).to_numpy())
-    cells = Cells(columns, found.take(order), counts, lock[order].astype(np.int64))
+    found = found.set_column(found.column_names.index("labels"), "labels", labels).take(order)
+    counts = _counted(found.column("labels"), ids.take(order), found.column("n").to_numpy())
+    cells = Cells(columns, found, counts, lock[order].astype(np.int64))
     keys = cells.found.column("cell_key").to_numpy()[cells.locks < 0]
     if len(np.unique(keys)) < len(keys):
         raise EvoSplitError(

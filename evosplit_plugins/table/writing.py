@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ from evosplit_plugins.adapter import Destination, Outcome
 from evosplit_plugins.output import Output, check_subset_names
 from evosplit_plugins.progress import OnProgress
 from evosplit_plugins.staging import Staging
-from evosplit_plugins.table.engine import HASH_BITS
+from evosplit_plugins.table.engine import HASH_BITS, separator_of
 from evosplit_plugins.table.fields import Cells, TableSource, cell_table
 from evosplit_plugins.table.groups import GroupedSplit, Groups
 from evosplit_plugins.table.queries import CHANGED, PREFIX
@@ -166,10 +167,12 @@ class TableOutput:
 
     def _write_table(self, split: Split, staging: Staging) -> int:
         made = placed_rows(self._source, split, column=self._column, keep=self._keep)
-        engine, form = self._source.queries.engine, self._opened.form
+        write = partial(self._source.queries.engine.write, made, form=self._opened.form)
+        if self._opened.form == "csv":
+            write = partial(write, separator=separator_of(self._opened.files[0]))
         if not self._options.partition_by_split:
-            return engine.write(made, staging.path(PurePosixPath(self._opened.base)), form)
-        return engine.write(made, staging.path(PurePosixPath(self._opened.stem, "x")).parent, form, by=self._column)
+            return write(staging.path(PurePosixPath(self._opened.base)))
+        return write(staging.path(PurePosixPath(self._opened.stem, "x")).parent, by=self._column)
 
     def _write_ids(self, split: Split, staging: Staging) -> int:
         """Write a list for each subset, in the order of the ids."""

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from spark_session import check_spark, new_session
-from table_rows import RATIOS, checksum, named_rows, subset_of
+from table_rows import RATIOS, checksum, named_rows, rows, subset_of
 
 from evosplit import EvoSplitError
 from evosplit.methods.evosplit import budget
@@ -26,7 +26,41 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.fixture(scope="module")
-def spark(tmp_path_factory):
+def cluster(tmp_path_factory):
+    """Split on two worker processes, as on a cluster; they start while the other tests of this file run."""
+    check_spark()
+    folder = tmp_path_factory.mktemp("cluster")
+    pq.write_table(rows(), folder / "rows.parquet")
+    script = f"""
+import sys
+sys.path.insert(0, {str(ROOT / "tests")!r})
+from pathlib import Path
+from spark_session import new_session
+from table_rows import RATIOS, checksum
+from evosplit.methods.evosplit import budget
+from evosplit_plugins import evosplit_table
+budget.BASE = {budget.BASE}
+spark = new_session("local-cluster[2,1,1024]", Path({str(folder)!r}))
+frame = spark.read.parquet({str(folder / "rows.parquet")!r}).repartition(4)
+made = evosplit_table(frame, RATIOS, histogram=True, unique_ids=True).table
+print(spark.sparkContext.master, checksum((row["id"], row["split"]) for row in made.select("id", "split").collect()))
+spark.stop()
+"""
+    process = subprocess.Popen(
+        [sys.executable, "-c", script],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "core"), str(ROOT)])},
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    yield process
+    process.kill()
+    process.communicate()
+
+
+@pytest.fixture(scope="module")
+def spark(tmp_path_factory, cluster):
     """Give a session with two threads."""
     check_spark()
     session = new_session("local[2]", tmp_path_factory.mktemp("spark"))
@@ -88,38 +122,6 @@ def test_skew(spark, table):
     plan = made._jdf.queryExecution().optimizedPlan().toString()
     assert "Join" in plan
     assert not {"Window", "Aggregate", "Sort"} & set(re.findall(r"\w+", plan))
-
-
-def test_local_cluster(table, tmp_path):
-    """Two worker processes, as on a cluster: the same checksum."""
-    check_spark()
-    pq.write_table(table, tmp_path / "rows.parquet")
-    script = f"""
-import sys
-sys.path.insert(0, {str(ROOT / "tests")!r})
-from pathlib import Path
-from spark_session import new_session
-from table_rows import RATIOS, checksum
-from evosplit.methods.evosplit import budget
-from evosplit_plugins import evosplit_table
-budget.BASE = {budget.BASE}
-spark = new_session("local-cluster[2,1,1024]", Path({str(tmp_path)!r}))
-frame = spark.read.parquet({str(tmp_path / "rows.parquet")!r}).repartition(4)
-made = evosplit_table(frame, RATIOS, histogram=True, unique_ids=True).table
-print(spark.sparkContext.master, checksum((row["id"], row["split"]) for row in made.select("id", "split").collect()))
-spark.stop()
-"""
-    done = subprocess.run(
-        [sys.executable, "-c", script],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "core"), str(ROOT)])},
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=900,
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
-    expected = checksum(subset_of(evosplit_table(table, RATIOS, histogram=True).table).items())
-    assert done.stdout.split()[-2:] == ["local-cluster[2,1,1024]", expected]
 
 
 def test_forms_of_labels(spark):
@@ -202,6 +204,14 @@ def test_bad_input(spark, columns, options, message):
     frame = spark.createDataFrame(pa.table(columns))
     with pytest.raises(EvoSplitError, match=message):
         evosplit_table(frame, (0.5, 0.5), **options)
+
+
+def test_local_cluster(cluster, table):
+    """Two worker processes, as on a cluster: the same checksum."""
+    said, complaint = cluster.communicate(timeout=900)
+    assert cluster.returncode == 0, complaint[-2000:]
+    expected = checksum(subset_of(evosplit_table(table, RATIOS, histogram=True).table).items())
+    assert said.split()[-2:] == ["local-cluster[2,1,1024]", expected]
 
 
 def test_session_that_has_stopped(spark, table):
