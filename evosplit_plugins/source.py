@@ -18,6 +18,7 @@ from evosplit_plugins.matching import find_members, picture_of, plain_path
 from evosplit_plugins.progress import OnProgress
 
 if TYPE_CHECKING:
+    from evosplit_plugins.audit.leaks import Shared
     from evosplit_plugins.request import Request
 
 __all__ = ["Asked", "Fields", "Placement", "Source", "listed_ids", "named_in_file"]
@@ -34,7 +35,8 @@ class Placement:
     names
         The subsets.
     assignment
-        For each sample the position of its subset in `names`, -1 for a sample in none of them.
+        For each sample the position of its subset in `names`, -1 for a sample in none of them. Where rows of the counts
+        stand for several samples: how many of each row are in each subset (rows x k).
 
     Examples
     --------
@@ -48,6 +50,8 @@ class Placement:
     @property
     def sizes(self) -> tuple[int, ...]:
         """How many samples are in each subset."""
+        if self.assignment.ndim > 1:
+            return tuple(self.assignment.sum(axis=0).tolist())
         placed = self.assignment[self.assignment >= 0]
         return tuple(np.bincount(placed, minlength=len(self.names)).tolist())
 
@@ -169,6 +173,10 @@ class Source:
 
     def replay(self, split: Split) -> Split | None:
         """Find the samples of a saved split where there is no row for each; None where there is, as nearly always."""
+        return None
+
+    def shared(self, groups: Sequence[str], regex: str | None) -> Shared | None:
+        """Find what subsets share where there is no row for each sample; None where there is, as nearly always."""
         return None
 
     def placement(self, names: Sequence[str]) -> Placement:

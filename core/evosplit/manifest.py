@@ -135,8 +135,8 @@ def _check_facts(manifest: dict[str, Any], source: str) -> None:
 
 def ids_hash(ids: Iterable[Any]) -> str:
     """Hash a collection of ids whatever its order; 1 and "1" differ."""
-    # str() of an integer is its JSON, only faster.
-    lines = sorted(str(sample) if type(sample) is int else json.dumps(sample) for sample in ids)
+    encode = json.JSONEncoder().encode  # as json.dumps, only faster; and so is str() of an integer
+    lines = sorted(str(sample) if type(sample) is int else encode(sample) for sample in ids)
     return hashlib.sha256("".join(f"{line}\n" for line in lines).encode()).hexdigest()
 
 

@@ -13,11 +13,23 @@ import numpy.typing as npt
 from evosplit.wording import counted, listed
 from evosplit_plugins.matching import picture_of, plain_path
 
-__all__ = ["CONTENT", "GROUP", "SOURCE_PICTURE", "Leak", "find_leaks", "find_repeats", "source_pictures"]
+__all__ = [
+    "CONTENT",
+    "FILE_NAME",
+    "GROUP",
+    "SOURCE_PICTURE",
+    "Leak",
+    "Shared",
+    "find_leaks",
+    "find_repeats",
+    "repeated",
+    "source_pictures",
+]
 
 GROUP = "group"
 CONTENT = "content"
 SOURCE_PICTURE = "source picture"
+FILE_NAME = "file name"
 _NOUNS = {CONTENT: ("identical file", "identical files")}
 _SHOWN = 3
 
@@ -60,7 +72,32 @@ class Leak:
         return asdict(self)
 
 
-def find_leaks(kind: str, values: Sequence[Any], assignment: npt.ArrayLike, names: Sequence[str]) -> list[Leak]:
+@dataclass(frozen=True)
+class Shared:
+    """What subsets share.
+
+    Attributes
+    ----------
+    leaks
+        What two subsets have in common.
+    repeats
+        Sentences about what one of them holds more than once.
+    notes
+        Further sentences that the reader should know.
+    """
+
+    leaks: tuple[Leak, ...] = ()
+    repeats: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def find_leaks(
+    kind: str,
+    values: Sequence[Any],
+    assignment: npt.ArrayLike,
+    names: Sequence[str],
+    copies: npt.ArrayLike | None = None,
+) -> list[Leak]:
     """Find what subsets share.
 
     Parameters
@@ -73,13 +110,15 @@ def find_leaks(kind: str, values: Sequence[Any], assignment: npt.ArrayLike, name
         The number of each sample's subset.
     names
         The subsets.
+    copies
+        How many samples each value stands for, if not for one.
 
     Examples
     --------
     >>> print(*find_leaks("id", [1, 2, 1, None], [0, 0, 1, 1], ["train", "val"]))
     train and val share 1 id: 1.
     """
-    found, table = _table(values, assignment, len(names))
+    found, table = _table(values, assignment, len(names), copies)
     leaks = []
     for a, b in combinations(range(len(names)), 2):
         shared = np.flatnonzero((table[:, a] > 0) & (table[:, b] > 0))
@@ -109,10 +148,15 @@ def find_repeats(kind: str, values: Sequence[Any], assignment: npt.ArrayLike, na
     for subset, name in enumerate(names):
         again = np.flatnonzero(table[:, subset] > 1)
         if len(again):
-            held = counted(len(again), *_NOUNS.get(kind, (kind, f"{kind}s")))
-            shown = listed((found[code] for code in again.tolist()), _SHOWN)
-            sentences.append(f"{name} holds {held} more than once: {shown}.")
+            examples = [str(found[code]) for code in again[:_SHOWN].tolist()]
+            sentences.append(repeated(kind, name, len(again), examples))
     return sentences
+
+
+def repeated(kind: str, name: str, n: int, examples: Sequence[str]) -> str:
+    """Say that a subset holds something more than once, with the first few examples."""
+    held = counted(n, *_NOUNS.get(kind, (kind, f"{kind}s")))
+    return f"{name} holds {held} more than once: {listed(examples, total=n)}."
 
 
 def source_pictures(files: Sequence[Any]) -> list[str | None]:
@@ -135,10 +179,13 @@ def _codes(values: Sequence[Any]) -> tuple[list[Any], Ints]:
     return list(known), np.array(codes, dtype=np.int64)
 
 
-def _table(values: Sequence[Any], assignment: npt.ArrayLike, k: int) -> tuple[list[Any], Ints]:
+def _table(
+    values: Sequence[Any], assignment: npt.ArrayLike, k: int, copies: npt.ArrayLike | None = None
+) -> tuple[list[Any], Ints]:
     """Count the samples with each value in each subset."""
     found, codes = _codes(values)
     subset = np.asarray(assignment)
     known = codes >= 0
-    cells = np.bincount(codes[known] * k + subset[known], minlength=len(found) * k)
+    weights = None if copies is None else np.asarray(copies)[known]
+    cells = np.bincount(codes[known] * k + subset[known], weights, minlength=len(found) * k)
     return found, cells.reshape(len(found), k).astype(np.int64)

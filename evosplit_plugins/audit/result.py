@@ -20,14 +20,15 @@ from evosplit_plugins.audit.leaks import (
     GROUP,
     SOURCE_PICTURE,
     Leak,
+    Shared,
     find_leaks,
     find_repeats,
     source_pictures,
 )
 from evosplit_plugins.grouping import Links, joined, regex_values
 from evosplit_plugins.progress import OnProgress, Phases
-from evosplit_plugins.request import names_of
-from evosplit_plugins.source import Source
+from evosplit_plugins.request import Request, names_of
+from evosplit_plugins.source import Asked, Source
 
 __all__ = ["JUDGED", "Audit", "audit"]
 
@@ -200,39 +201,38 @@ def audit(
     """
     phases = Phases(on_progress, comparing=3, searching=7)
     split = _as_found(source)
-    names, assignment = split.names, split.assignment
-    keys = {kind: values for kind, values in source.shared_keys().items() if any(each is not None for each in values)}
-    if source.files is not None:
-        sources = source_pictures(source.files)
-        keys |= {SOURCE_PICTURE: sources} if any(sources) else {}
-    if same_bytes:
-        keys[CONTENT] = source.contents(phases("comparing"))
-    for kind, values in keys.items():
-        _check_length(kind, values, source)
-    groups, notes = _groups(source, names_of(group_by, "group_by") or (), group_regex, phases("comparing"))
-    leaks = [leak for kind, values in keys.items() for leak in find_leaks(kind, values, assignment, names)]
-    repeats = [note for kind, values in keys.items() for note in find_repeats(kind, values, assignment, names)]
-    if groups is not None:
-        leaks += find_leaks(GROUP, groups, assignment, names)
-    split = replace(split, notes=(*repeats, *split.notes, *notes))
+    fields = names_of(group_by, "group_by") or ()
+    links: list[Links] = []
+    shared = source.shared(fields, group_regex)
+    if shared is None:
+        shared, links = _among_rows(source, split, fields, group_regex, phases("comparing"), same_bytes=same_bytes)
+    elif same_bytes:
+        source.contents(phases("comparing"))
+    split = replace(split, notes=(*shared.repeats, *split.notes, *shared.notes))
     instead = None
     if compare and source.counts.totals.any():
-        together = joined([Links(values) for values in (*keys.values(), groups) if values is not None])
-        sizes = dict(zip(names, split.sizes, strict=True))
+        sizes = dict(zip(split.names, split.sizes, strict=True))
+        asked = source.asked(Request(ratios=sizes, group_by=fields, group_regex=group_regex), split.names)
+        if asked is None:
+            together = joined(links)
+            is_linked = together is not None and len(set(together)) < len(together)
+            asked = Asked(source.counts, together if is_linked else None)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", EvoSplitWarning)  # what it says is about the comparison, not the data
-            instead = evosplit.split(
-                source.counts,
-                sizes,
-                groups=together if together is not None and len(set(together)) < len(together) else None,
-                effort=effort,
-                time_limit=time_limit,
-                n_jobs=n_jobs,
-                seed=seed,
-                on_progress=phases("searching"),
+            instead = asked.finish(
+                evosplit.split(
+                    asked.counts,
+                    sizes,
+                    groups=asked.groups,
+                    effort=effort,
+                    time_limit=time_limit,
+                    n_jobs=n_jobs,
+                    seed=seed,
+                    on_progress=phases("searching"),
+                )
             )
     phases.finish()
-    return Audit(split, tuple(leaks), instead)
+    return Audit(split, shared.leaks, instead)
 
 
 def _as_found(source: Source) -> Split:
@@ -240,7 +240,8 @@ def _as_found(source: Source) -> Split:
     if source.subsets is None or len(source.subsets.names) < 2:
         only = f"only {source.subsets.names[0]!r}" if source.subsets is not None and source.subsets.names else "none"
         raise EvoSplitError(f"an audit compares subsets, but there is {only}; give two or more, such as train and val")
-    _check_length("assignment", source.subsets.assignment.tolist(), source)
+    if source.subsets.assignment.ndim == 1:
+        _check_length("assignment", source.subsets.assignment.tolist(), source)
     names, sizes = source.subsets.names, source.subsets.sizes
     if not all(sizes):
         raise EvoSplitError(f"the subset {names[sizes.index(0)]!r} is empty; leave it out")
@@ -254,6 +255,34 @@ def _as_found(source: Source) -> Split:
         counts=source.counts,
         source=source.provenance,
     )
+
+
+def _among_rows(
+    source: Source,
+    split: Split,
+    fields: Sequence[str],
+    regex: str | None,
+    on_progress: OnProgress,
+    *,
+    same_bytes: bool,
+) -> tuple[Shared, list[Links]]:
+    """Find what subsets share where there is a row for each sample, and what therefore belongs together."""
+    names, assignment = split.names, split.assignment
+    keys = {kind: values for kind, values in source.shared_keys().items() if any(each is not None for each in values)}
+    if source.files is not None:
+        sources = source_pictures(source.files)
+        keys |= {SOURCE_PICTURE: sources} if any(sources) else {}
+    if same_bytes:
+        keys[CONTENT] = source.contents(on_progress)
+    for kind, values in keys.items():
+        _check_length(kind, values, source)
+    groups, notes = _groups(source, fields, regex, on_progress)
+    leaks = [leak for kind, values in keys.items() for leak in find_leaks(kind, values, assignment, names)]
+    repeats = [note for kind, values in keys.items() for note in find_repeats(kind, values, assignment, names)]
+    if groups is not None:
+        leaks += find_leaks(GROUP, groups, assignment, names)
+    links = [Links(values) for values in (*keys.values(), groups) if values is not None]
+    return Shared(tuple(leaks), tuple(repeats), notes), links
 
 
 def _groups(

@@ -99,7 +99,7 @@ class TableWriting(WriteOptions):
     column
         What the column with the subsets is called; by default `split`, or `fold`.
     partition_by_split
-        Write a folder for each subset, named as Hive does (`split=train`), instead of a column.
+        Write a folder that has one for each subset, named as Hive does (`split=train`), instead of a column.
     ids_only
         Write lists of ids, a text file for each subset, instead of the table.
     """

@@ -167,7 +167,7 @@ def evosplit_table(
     output
         For files: the directory to write into, with `split.json` beside the table; never an input.
     partition_by_split
-        For files: write a folder for each subset, as Hive does (`split=train`), instead of a column.
+        For files: write a folder that has one for each subset, as Hive does (`split=train`), instead of a column.
     ids_only
         For files: write a list of ids for each subset instead of the table.
     report
@@ -179,9 +179,10 @@ def evosplit_table(
     group_by
         Columns: rows with an equal value in one of them stay together.
     group_regex
-        Rows stay together whose ids, if they are file names, match with the same text; not where rows are only counted.
+        Rows stay together whose ids, if they are file names, match with the same text. Where rows are only counted,
+        what DuckDB and Spark do not take as Python does is refused.
     group_copies
-        Keep rows together whose ids name the same picture; not where rows are only counted.
+        Keep rows together whose ids name the same picture.
     stratify_by
         Columns to balance beside the labels.
     locked
@@ -331,7 +332,7 @@ def audit(
     table
         A table whose `subset_column` tells the subset of each row; or several files, of which each is a subset.
     id_column, label_column, delimiter, label_table, label_table_id, subset_column, histogram, unique_ids, engine
-        As for `evosplit_table`. Each row is held, whatever `histogram` says; ids may repeat: that is a leak.
+        As for `evosplit_table`. Ids may repeat: between subsets that is a leak.
     group_by, group_regex
         What belongs together and leaks where it does not, as for `evosplit_table`.
     compare

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from evosplit import EvoSplitError, MissingExtraError
-from evosplit_plugins.table.engine import HASH_BITS, ColumnType, Engine
+from evosplit_plugins.table.engine import HASH_BITS, ColumnType, Engine, separator_of
 
 __all__ = ["DuckEngine", "connect", "scan", "table_function"]
 
@@ -24,6 +24,7 @@ _KINDS = {
 }
 _GUESSED = re.compile(r"\b(DATE|TIME|TIMESTAMP|TIMESTAMP WITH TIME ZONE|UUID|\"NULL\")(?=$|[\[\],)])")
 _NUMBERS = count()
+_FIRST = 10_000  # rows in which it is seen first whether a column ascends
 _READERS = {"parquet": "read_parquet", "csv": "read_csv", "json": "read_json"}
 _COPY = {"parquet": "FORMAT parquet", "csv": "FORMAT csv, HEADER", "json": "FORMAT json"}
 
@@ -73,22 +74,33 @@ class DuckEngine(Engine):
         with _as_sentences():
             return self.query(sql, **tables).to_arrow_table()
 
+    def ascends(self, column: str) -> bool:
+        """Compare each value with the one before it, in the first rows before all; in whatever order they come."""
+        at = self.quoted(column)
+        for rows in (f"(SELECT {at} FROM {self.data} LIMIT {_FIRST})", self.data):
+            further = f"SELECT {at} > lag({at}) OVER () AS more FROM {rows}"
+            found = self.first(f"SELECT count(*) AS n, count(CASE WHEN more THEN 1 END) AS more FROM ({further})")
+            if found["more"] < found["n"] - 1:
+                return False
+        return True
+
     def query(self, sql: str, **tables: Any) -> Any:
         """Give what a query returns, as a relation."""
         # DuckDB finds these by their names, and keeps them as long as the relation.
-        cells, groups, locks, placed, long = map(tables.get, ("cells", "groups", "locks", "placed", "long"))
+        known = ("cells", "groups", "locks", "copies", "placed", "long")
+        cells, groups, locks, copies, placed, long = map(tables.get, known)
         with _as_sentences():
             made = self._relation.query(self.data, sql)
-        del cells, groups, locks, placed, long
+        del cells, groups, locks, copies, placed, long
         return made
 
-    def like(self, relation: Any) -> DuckEngine:
+    def like(self, made: Any) -> DuckEngine:
         """Hold another relation of the same connection."""
-        return DuckEngine(relation, self._connection)
+        return DuckEngine(made, self._connection)
 
-    def write(self, made: Any, path: Path, form: str, *, by: str | None = None) -> int:
+    def write(self, made: Any, path: Path, form: str, *, separator: str = ",", by: str | None = None) -> int:
         """Write a relation into a file, or into a folder for each value of a column."""
-        how = _COPY[form] + (", DELIM '\\t'" if path.suffix == ".tsv" else "")
+        how = _COPY[form] + (f", DELIM {self.literal(separator)}" if form == "csv" else "")
         how += "" if by is None else f", PARTITION_BY ({self.quoted(by)})"
         with _as_sentences():
             done = made.query("made", f"COPY (SELECT * FROM made) TO {self.literal(str(path))} ({how})")
@@ -158,6 +170,10 @@ class DuckEngine(Engine):
         """Take an element of a list."""
         return f"list_extract({expression}, {position})"
 
+    def replaced(self, expression: str, pattern: str, by: str) -> str:
+        """Replace all matches of a pattern."""
+        return f"regexp_replace({expression}, {self.literal(pattern)}, {self.literal(by)}, 'g')"
+
     def listed(self, expressions: Sequence[str]) -> str:
         """Make a list of values."""
         return f"[{', '.join(expressions)}]"
@@ -189,7 +205,7 @@ def table_function(paths: Sequence[Path], form: str, *, filename: bool = False) 
     if any("=" in path.parent.name for path in paths):
         more |= {"hive_partitioning": "true", "hive_types_autocast": "false"}
     if form == "csv":
-        more |= {"all_varchar": "true", "header": "true"}
+        more |= {"all_varchar": "true", "header": "true", "delim": _literal(separator_of(paths[0]))}
     if form == "json":
         with _as_sentences(), connect() as connection:
             guessed = connection.sql(f"SELECT * FROM read_json({files})")

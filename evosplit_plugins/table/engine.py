@@ -2,15 +2,34 @@
 
 from __future__ import annotations
 
+import csv
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
-__all__ = ["HASH_BITS", "ColumnType", "Engine"]
+__all__ = ["HASH_BITS", "ColumnType", "Engine", "separator_of"]
 
 HASH_BITS = 60  # of the hash that orders the rows of a table
+_SEPARATORS = (",", ";", "\t", "|")
+
+
+def separator_of(path: Path) -> str:
+    """Find what stands between the cells of a CSV file: that which cuts its first line into the most of them.
+
+    A sign that cuts through quotes is none.
+    """
+    if path.suffix.lower() == ".tsv":
+        return "\t"
+    with path.open(encoding="utf-8-sig", errors="replace", newline="") as stream:
+        heading = stream.readline(1 << 16)
+
+    def told(sign: str) -> tuple[bool, int]:
+        cells = next(csv.reader([heading], delimiter=sign), [])
+        return not any('"' in cell for cell in cells), len(cells)
+
+    return max(_SEPARATORS, key=told)
 
 
 @dataclass(frozen=True)
@@ -69,15 +88,27 @@ class Engine(ABC):
         found: dict[str, Any] = self.fetch(sql, **tables).to_pylist()[0]
         return found
 
+    def ascends(self, column: str) -> bool:
+        """Tell whether each value of a column is greater than the one before it, where that is quickly seen.
+
+        None of them is then there twice, and nothing has to be brought together to know it.
+        """
+        return False
+
     @abstractmethod
     def query(self, sql: str, **tables: Any) -> Any:
         """Give what a query returns as the engine's own kind of table, where nothing is collected."""
 
     @abstractmethod
-    def write(self, made: Any, path: Path, form: str, *, by: str | None = None) -> int:
+    def like(self, made: Any) -> Engine:
+        """Hold what `query` gave."""
+
+    @abstractmethod
+    def write(self, made: Any, path: Path, form: str, *, separator: str = ",", by: str | None = None) -> int:
         """Write what `query` gave, and count its rows.
 
-        The format is "parquet", "csv" or "json" lines; with `by`, there is a folder for each value of that column.
+        The format is "parquet", "csv" (with a separator) or "json" lines; with `by`, there is a folder for each value
+        of that column.
         """
 
     @abstractmethod
@@ -147,6 +178,14 @@ class Engine(ABC):
     @abstractmethod
     def listed(self, expressions: Sequence[str]) -> str:
         """Make a list of values."""
+
+    def extracted(self, expression: str, pattern: str, group: int) -> str:
+        """Take what some parentheses of the first match of a pattern hold, 0 for all of it; an empty text for none."""
+        return f"regexp_extract({expression}, {self.literal(pattern)}, {group})"
+
+    def replaced(self, expression: str, pattern: str, by: str) -> str:
+        """Replace all matches of a pattern."""
+        return f"regexp_replace({expression}, {self.literal(pattern)}, {self.literal(by)})"
 
     def is_nan(self, expression: str) -> str:
         """Tell whether a float is no number."""

@@ -15,11 +15,13 @@ from scipy.sparse import csr_array
 
 from evosplit import EvoSplitError, LabelCounts, Split
 from evosplit.constraints import FEW_NUMBERS, binned
-from evosplit.wording import listed
+from evosplit.methods import resolve_method
+from evosplit.wording import counted, listed
 from evosplit_plugins.files import names_file
 from evosplit_plugins.request import Request
 from evosplit_plugins.source import Asked, Fields, Source, listed_ids, named_in_file
-from evosplit_plugins.table.groups import GroupedSplit, Groups, count_groups
+from evosplit_plugins.table.groups import MOST_IN_GROUPS, GroupedSplit, Groups, count_groups
+from evosplit_plugins.table.patterns import Pattern, portable
 from evosplit_plugins.table.queries import Binned, CellColumns, Queries
 
 if TYPE_CHECKING:
@@ -106,6 +108,8 @@ class TableSource(Source):
                 "strata": list(columns.strata),
                 "there": list(columns.there),
                 "named": self.state["named"],
+                "regex": self.state["regex"],
+                "copies": columns.copies,
             }
         return known
 
@@ -158,14 +162,17 @@ class TableSource(Source):
         """Count the rows of each cell, and turn the request into what the engine takes."""
         if not self.is_histogram:
             return None
-        if request.group_regex is not None:
-            raise EvoSplitError(
-                f"group_regex={request.group_regex!r} needs the file name of each row, but the rows of {self.called} "
-                "are only counted; make a column of it, and name that with group_by="
-            )
+        has_groups = "groups" in getattr(resolve_method(request.method), "respects", ())
         for parameter, columns in (("group_by", request.groups), ("stratify_by", request.strata)):
             self.check_columns(parameter, columns)
-        cells = self.cells(request.groups, request.strata, request.locks, names)
+        cells = self.cells(
+            request.groups,
+            request.strata,
+            request.locks,
+            names,
+            regex=request.group_regex,
+            copies=request.group_copies and has_groups,
+        )
         strata = {
             name: _categories(cells.values(f"s{number}"), cells.columns.bins.get(name))
             for number, name in enumerate(request.strata)
@@ -173,12 +180,13 @@ class TableSource(Source):
         if self.state["groups"] is not None:
             groups: Groups = self.state["groups"]
             _check_free(groups.lock)
-            return groups.asked(cells.counts, names, strata, request.groups)
+            asked = groups.asked(cells.counts, names, strata)
+            return replace(asked, notes=(*asked.notes, *self.state["said"]))
         if not cells.columns.is_locked:
-            return Asked(cells.counts, None, None, strata)
+            return Asked(cells.counts, None, None, strata, self.state["said"])
         _check_free(cells.locks)
         locked = [None if lock < 0 else names[lock] for lock in cells.locks.tolist()]
-        return Asked(cells.counts, None, locked, strata)
+        return Asked(cells.counts, None, locked, strata, self.state["said"])
 
     def replay(self, split: Split) -> Split | None:
         """Find the cells of a saved split; the same rows then go to the same subsets."""
@@ -196,7 +204,14 @@ class TableSource(Source):
                 "histogram=False to hold them"
             )
         locks = {**dict.fromkeys(kept.get("there") or ()), **(kept.get("named") or {})}
-        cells = self.cells(tuple(kept.get("groups") or ()), tuple(kept.get("strata") or ()), locks, split.names)
+        cells = self.cells(
+            tuple(kept.get("groups") or ()),
+            tuple(kept.get("strata") or ()),
+            locks,
+            split.names,
+            regex=kept.get("regex"),
+            copies=bool(kept.get("copies")),
+        )
         quotas, copies = split.quotas(cells.counts.ids), cells.counts.copies
         if not np.array_equal(quotas.sum(axis=1), copies):
             row = int(np.argmax(quotas.sum(axis=1) != copies))
@@ -216,26 +231,93 @@ class TableSource(Source):
         return GroupedSplit.of(split, values=groups.values, into=into, **found)
 
     def cells(
-        self, groups: Sequence[str], strata: Sequence[str], locks: Mapping[str, Any], names: Sequence[str]
+        self,
+        groups: Sequence[str],
+        strata: Sequence[str],
+        locks: Mapping[str, Any],
+        names: Sequence[str],
+        *,
+        regex: str | None = None,
+        copies: bool = False,
     ) -> Cells:
         """Count the rows of each cell, and what is in each group, unless that was done for the same question."""
-        asked = (tuple(groups), tuple(strata), repr(locks), tuple(names))
+        asked = (tuple(groups), tuple(strata), repr(locks), tuple(names), regex, copies)
         if self.state.get("asked") != asked:
             columns, ids = self._lock_columns(groups, strata, locks, names)
+            columns = replace(columns, regex=self.pattern(regex))
             table = self._lock_table(ids)
+            tables = {} if table is None else {"locks": table}
+            said: tuple[str, ...] = ()
+            if copies:
+                shown, said = self._copies(columns, tables)
+                columns = replace(columns, copies=shown is not None)
+                tables |= {} if shown is None else {"copies": shown}
             # The locks of groups are told where these are counted.
-            telling = replace(columns, there={}, named=False) if groups else columns
+            telling = replace(columns, there={}, named=False) if columns.n_keys else columns
             plain: Cells = self.state["plain"]
-            cells = count_cells(self.queries, telling, self.called, table) if strata or telling.is_locked else plain
+            cells = plain
+            if strata or telling.is_locked:
+                cells = count_cells(self.queries, replace(telling, copies=False), self.called, table)
             cells = replace(cells, columns=columns)
             within = None
-            if groups:
-                tables = {} if table is None else {"locks": table}
+            if columns.n_keys:
                 within = count_groups(self.queries, columns, cell_table(cells), self.called, **tables)
             named = {name: [each for each, j in ids.items() if names[j] == name] for name in locks} if ids else None
-            self.state.update(asked=asked, cells=cells, locks=table, groups=within, named=named)
+            self.state.update(
+                asked=asked, cells=cells, tables=tables, groups=within, named=named, regex=regex, said=said
+            )
         counted: Cells = self.state["cells"]
         return counted
+
+    def pattern(self, regex: str | None) -> Pattern | None:
+        """Write a regular expression for the engine; refuse what it would take otherwise, and what finds nothing."""
+        if regex is None:
+            return None
+        if self.queries.engine.columns[self.queries.id].kind != "text":
+            raise EvoSplitError(
+                f"group_regex={regex!r} looks into file names, but {self.queries.id!r} holds integers; use group_by="
+            )
+        pattern = portable(regex)
+        if pattern.ends:
+            at = self.queries.engine.quoted(self.queries.id)
+            ((n, example),) = self.queries.tested([f"{at} LIKE {self.queries.engine.literal('%' + chr(10))}"], [at])
+            if n:
+                raise EvoSplitError(
+                    f"group_regex={regex!r} looks for the end of ids, and {n:,} of them end with a line break, for "
+                    f"example {example!r}; mend them"
+                )
+        if not self.queries.engine.first(self.queries.n_found(pattern))["n"]:
+            example = self.queries.engine.first(self.queries.some_id())["example"]
+            raise EvoSplitError(
+                f"group_regex={regex!r} finds no text in any id of {self.queries.id!r}, such as {example!r}; correct it"
+            )
+        return pattern
+
+    def _copies(self, columns: CellColumns, tables: Mapping[str, Any]) -> tuple[Any, tuple[str, ...]]:
+        """Find the pictures that several rows show, None if there are none; and say so."""
+        import pyarrow.compute as pc
+
+        queries, known = self.queries, self.state
+        if queries.engine.columns[queries.id].kind != "text" and not known.get("repeats"):
+            return None, ()
+        if not known.get("repeats") and not queries.engine.first(queries.rewritten())["n"]:
+            return None, ()
+        found = queries.engine.fetch(queries.copies(columns, MOST_IN_GROUPS + 1), **tables)
+        if len(found) > MOST_IN_GROUPS:
+            raise EvoSplitError(
+                f"group_copies=: more than {MOST_IN_GROUPS:,} pictures of {self.called} are in several rows, too many "
+                "for one machine; pass group_copies=False"
+            )
+        found = found.filter(pc.less_equal(found.column("n"), max(2, len(self) // 2)))
+        torn = pc.fill_null(pc.less(found.column("first"), found.column("last")), False)
+        n_torn = pc.sum(torn).as_py() or 0
+        said = [f"{n_torn} pictures are locked into several subsets, so they leak."] if n_torn else []
+        found = found.filter(pc.invert(torn))
+        if not len(found):
+            return None, tuple(said)
+        pictures = counted(len(found), "picture", "pictures")
+        said.append(f"{pc.sum(found.column('n')).as_py():,} rows are copies of {pictures}, by id; they stay together.")
+        return found.select(["picture"]), tuple(said)
 
     def _lock_columns(
         self, groups: Sequence[str], strata: Sequence[str], locks: Mapping[str, Any], names: Sequence[str]
@@ -255,7 +337,7 @@ class TableSource(Source):
                     raise EvoSplitError(f"locked= puts the row {each!r} into two subsets; lock each into one")
         if there:
             self._check_there(there)
-        return CellColumns(tuple(groups), tuple(strata), bins, there, named=bool(ids)), ids
+        return CellColumns(groups=tuple(groups), strata=tuple(strata), bins=bins, there=there, named=bool(ids)), ids
 
     def _lock_table(self, ids: Mapping[str, int]) -> Any:
         """Make a table of the ids that are locked; None if there are none."""
@@ -350,8 +432,9 @@ def count_cells(queries: Queries, columns: CellColumns, called: str, locks: Any 
             ids[row] = f"[{each}, {written(more)}]" if more else each
         ids = pa.array(ids)
     order = pc.sort_indices(ids)
-    counts = _counted(labels.take(order), ids.take(order), found.column("n").take(order).to_numpy())
-    cells = Cells(columns, found.take(order), counts, lock[order].astype(np.int64))
+    found = found.set_column(found.column_names.index("labels"), "labels", labels).take(order)
+    counts = _counted(found.column("labels"), ids.take(order), found.column("n").to_numpy())
+    cells = Cells(columns, found, counts, lock[order].astype(np.int64))
     keys = cells.found.column("cell_key").to_numpy()[cells.locks < 0]
     if len(np.unique(keys)) < len(keys):
         raise EvoSplitError(

@@ -44,10 +44,14 @@ class Opened:
     def base(self) -> str:
         """What the file is called that is written: as the only one that was read, or after the folder."""
         suffix = self.files[0].suffix.lower()
-        suffix = ".jsonl" if suffix == ".json" else suffix
+        return f"{self.stem}{'.jsonl' if suffix == '.json' else suffix}"
+
+    @property
+    def stem(self) -> str:
+        """What it is called without its suffix: the folder of partitions, which holds nothing but them."""
         only = self.paths[0] if len(self.paths) == 1 else None
         stem = "table" if only is None else only.stem if only.is_file() else only.resolve().name
-        return f"{stem or 'table'}{suffix}"
+        return stem or "table"
 
 
 def open_files(paths: Sequence[Path], how: TableReading, *, divided: bool = False) -> Opened:

@@ -17,7 +17,7 @@ from evosplit_plugins.grouping import Links, joined
 from evosplit_plugins.source import Asked
 from evosplit_plugins.table.queries import CHANGED, CellColumns, Queries
 
-__all__ = ["MOST_IN_GROUPS", "GroupedSplit", "Groups", "count_groups"]
+__all__ = ["MOST_IN_GROUPS", "GroupedSplit", "Groups", "count_groups", "links_of"]
 
 MOST_IN_GROUPS = 16_000_000  # label sets in groups that one machine is asked to solve
 _BYTES_A_SET = 400  # of memory that each takes, measured with twelve rows in a group
@@ -78,6 +78,8 @@ class Groups:
         What each group is called.
     cell, n, lock
         The cell of each entry, how many rows it has, and the subset in which they stay, -1 if they are free.
+    notes
+        Sentences about rows that have no name of a group.
     """
 
     values: list[list[Any]]
@@ -87,15 +89,14 @@ class Groups:
     cell: Ints
     n: Ints
     lock: Ints
+    notes: tuple[str, ...] = ()
 
     @property
     def alone(self) -> npt.NDArray[np.bool_]:
         """Which entries are of rows without a group."""
         return self.combination < 0
 
-    def asked(
-        self, counts: LabelCounts, names: Sequence[str], strata: Mapping[str, list[Any]], columns: Sequence[str]
-    ) -> Asked:
+    def asked(self, counts: LabelCounts, names: Sequence[str], strata: Mapping[str, list[Any]]) -> Asked:
         """Turn them into what the engine takes: whole groups, and rows on their own."""
         single = self.alone & (self.lock < 0)  # each such row is one of its own
         entry = np.repeat(np.arange(len(self.cell)), np.where(single, self.n, 1))
@@ -104,12 +105,6 @@ class Groups:
         group = np.append(self.group, 0)[self.combination[entry]]
         group[is_alone] = len(self.names) + np.arange(int(is_alone.sum()))
         cell, k = self.cell[entry], len(names)
-        n_alone = int(self.n[self.alone].sum())
-        notes = []
-        if n_alone:
-            verb, each = ("has", "it is") if n_alone == 1 else ("have", "each is")
-            what = " or ".join(map(repr, columns))
-            notes.append(f"{counted(n_alone, 'row', 'rows')} {verb} no {what}, so {each} a group of its own.")
         some_row = np.zeros(len(self.group), dtype=np.int64)
         some_row[self.combination[entry[~is_alone]]] = np.flatnonzero(~is_alone)
 
@@ -138,7 +133,7 @@ class Groups:
             if (self.lock >= 0).any()
             else None,
             {name: np.array(values, dtype=object)[cell].tolist() for name, values in strata.items()},
-            tuple(notes),
+            self.notes,
             finish,
         )
 
@@ -188,7 +183,7 @@ def count_groups(queries: Queries, columns: CellColumns, cells: Any, called: str
     if found.column("cell").null_count:
         raise EvoSplitError(CHANGED.partition(": ")[2])
     codes, dictionaries = [], []
-    for number in range(len(columns.groups)):
+    for number in range(columns.n_keys):
         encoded = found.column(f"g{number}").combine_chunks().dictionary_encode()
         order = pc.array_sort_indices(encoded.dictionary)
         rank = np.empty(len(order) + 1, dtype=np.int64)
@@ -199,6 +194,7 @@ def count_groups(queries: Queries, columns: CellColumns, cells: Any, called: str
     cell, n = found.column("cell").to_numpy(), found.column("n").to_numpy()
     del found
     alone = np.all([code < 0 for code in codes], axis=0)
+    notes = _without(columns, int(n[np.all([code < 0 for code in codes[: columns.n_named]], axis=0)].sum()))
     n_alone = int(n[alone & (lock < 0)].sum())
     if len(n) + n_alone > MOST_IN_GROUPS:
         raise _too_many(columns, f"{n_alone:,} rows without a group, each of which is one of its own,", n_alone)
@@ -212,15 +208,37 @@ def count_groups(queries: Queries, columns: CellColumns, cells: Any, called: str
         for column, known in zip(codes, dictionaries, strict=True)
     ]
     if len(values) == 1:
-        return Groups(values, combination, np.arange(len(first)), values[0], cell, n, lock)
-    linked = joined([Links(each, f"{name}=") for each, name in zip(values, columns.groups, strict=True)]) or []
+        return Groups(values, combination, np.arange(len(first)), values[0], cell, n, lock, notes)
+    linked = joined(links_of(columns, values)) or []
     code_of = {name: code for code, name in enumerate(dict.fromkeys(linked))}
     group = np.array([code_of[name] for name in linked], dtype=np.int64)
-    return Groups(values, combination, group, list(code_of), cell, n, lock)
+    return Groups(values, combination, group, list(code_of), cell, n, lock, notes)
+
+
+def links_of(columns: CellColumns, values: Sequence[list[Any]]) -> list[Links]:
+    """Say how what names groups is called, where there are several."""
+    several = len(columns.groups) > 1
+    links = [Links(each, f"{name}=" if several else "") for each, name in zip(values, columns.groups, strict=False)]
+    links += [Links(each) for each in values[len(columns.groups) : columns.n_named]]
+    return links + [Links(each, "picture ", names_groups=False) for each in values[columns.n_named :]]
+
+
+def _without(columns: CellColumns, n: int) -> tuple[str, ...]:
+    """Say how many rows no column and no part of an id puts into a group."""
+    if not n or not columns.n_named:
+        return ()
+    verb, each = ("has", "it is") if n == 1 else ("have", "each is")
+    what = " or ".join(map(repr, columns.groups)) if columns.groups else "matching id"
+    return (f"{counted(n, 'row', 'rows')} {verb} no {what}, so {each} a group of its own.",)
 
 
 def _too_many(columns: CellColumns, what: str, n: int) -> EvoSplitError:
+    asked, leave = "group_regex=", "leave out group_regex="
+    if columns.groups:
+        asked, leave = f"group_by={columns.groups[0]!r}", "leave out group_by="
+    elif columns.regex is None:
+        asked, leave = "group_copies=True", "pass group_copies=False"
     return EvoSplitError(
-        f"group_by={columns.groups[0]!r}: {what} would take more than {n * _BYTES_A_SET / 2**30:.0f} GiB on one "
-        "machine; leave out group_by=, or split one row for each group"
+        f"{asked}: {what} would take more than {n * _BYTES_A_SET / 2**30:.0f} GiB on one machine; {leave}, or split "
+        "one row for each group"
     )

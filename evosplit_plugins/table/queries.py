@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from evosplit_plugins.table.engine import Engine
+from evosplit_plugins.table.patterns import ROBOFLOW, Pattern
 
 __all__ = ["CHANGED", "PREFIX", "Binned", "CellColumns", "Labels", "Queries"]
 
@@ -94,6 +95,10 @@ class CellColumns:
     ----------
     groups, strata
         Columns.
+    regex
+        What finds a further name of a group in an id.
+    copies
+        Whether rows whose ids name a picture in the table `copies` form a group, too.
     bins
         How strata of many different numbers are binned.
     there
@@ -103,6 +108,8 @@ class CellColumns:
     """
 
     groups: tuple[str, ...] = ()
+    regex: Pattern | None = None
+    copies: bool = False
     strata: tuple[str, ...] = ()
     bins: Mapping[str, Binned] = field(default_factory=dict)
     there: Mapping[str, int] = field(default_factory=dict)
@@ -112,6 +119,16 @@ class CellColumns:
     def is_locked(self) -> bool:
         """Whether rows are locked at all."""
         return bool(self.there) or self.named
+
+    @property
+    def n_named(self) -> int:
+        """How many names of groups a row can have, beside that of its picture."""
+        return len(self.groups) + (self.regex is not None)
+
+    @property
+    def n_keys(self) -> int:
+        """How many names of groups a row can have."""
+        return self.n_named + self.copies
 
 
 @dataclass(frozen=True)
@@ -159,6 +176,14 @@ class Queries:
             f"(SELECT {at} AS id, count(*) AS n_rows FROM {self.engine.data} GROUP BY {at} HAVING count(*) > 1) AS r"
         )
 
+    def n_found(self, regex: Pattern) -> str:
+        """Count the rows in whose ids a regular expression finds a text."""
+        return f"SELECT count({self.key(CellColumns(regex=regex))}) AS n FROM {self.engine.data} AS d"
+
+    def some_id(self) -> str:
+        """Give an id."""
+        return f"SELECT min({self._id_text}) AS example FROM {self.engine.data} AS d"
+
     def tested(self, conditions: Sequence[str], shown: Sequence[str]) -> list[tuple[int, Any]]:
         """Count the rows where each condition holds, and find an example of a column there, all in one pass."""
         told = [
@@ -188,8 +213,8 @@ class Queries:
         at = self.column(column)
         return f"SELECT {at} AS value, count(*) AS n FROM {self.engine.data} GROUP BY {at} LIMIT {most}"
 
-    def histogram(self, cells: CellColumns, most: int) -> str:
-        """Count the rows of each cell, and give the number that stands for it.
+    def histogram(self, cells: CellColumns, most: int | None = None) -> str:
+        """Count the rows of each cell, and give the number that stands for it; of at most so many cells.
 
         Rows are grouped as they are first: that leaves few lists to sort.
         """
@@ -202,28 +227,105 @@ class Queries:
         told = {"labels": self.labels.sql(self.engine, raw), **{name: name for name in (*strata, "lock", "n")}}
         found = self._grouped(_selected(told, f"({inner}) AS raw"), ["labels", *strata, "lock"], "sum(n)")
         key = "labels" if self.labels.form == "counts" else self.engine.list_key("labels")
-        return f"SELECT c.*, {self.engine.mixed([key, *strata])} AS cell_key FROM ({found}) AS c LIMIT {most}"
+        return f"SELECT c.*, {self.engine.mixed([key, *strata])} AS cell_key FROM ({found}) AS c{_at_most(most)}"
 
     def n_cells(self, cells: CellColumns) -> str:
         """Count the cells."""
-        return f"SELECT count(*) AS n FROM ({self.histogram(cells, 1 << 62)}) AS c"
+        return f"SELECT count(*) AS n FROM ({self.histogram(cells)}) AS c"
 
-    def in_groups(self, cells: CellColumns, most: int) -> str:
+    def in_groups(self, cells: CellColumns, most: int | None = None) -> str:
         """Count the rows of each cell in each group, locked ones by themselves; the table `cells` holds the cells."""
-        names = [f"g{number}" for number in range(len(cells.groups))]
-        given = {name: self._group(of) for name, of in zip(names, cells.groups, strict=True)}
+        given = {f"g{number}": key for number, key in enumerate(self._keys(cells))}
+        names = list(given)
         given |= {"lock": self._lock(cells), "cell_key": self._key(cells)}
         rows = _selected(given, self._rows(cells))
         joined = (
             f"SELECT {', '.join([*(f'k.{name}' for name in names), 'k.lock', 'c.cell'])} FROM ({rows}) AS k "
             f"LEFT JOIN {self.engine.table('cells')} AS c ON k.cell_key = c.cell_key"
         )
-        return f"{self._grouped(joined, [*names, 'lock', 'cell'], 'count(*)')} LIMIT {most}"
+        return f"{self._grouped(joined, [*names, 'lock', 'cell'], 'count(*)')}{_at_most(most)}"
 
     def n_groups(self, cells: CellColumns) -> str:
         """Count the groups."""
-        distinct = ", ".join(self._group(name) for name in cells.groups)
-        return f"SELECT count(*) AS n FROM (SELECT DISTINCT {distinct} FROM {self.engine.data} AS d) AS g"
+        distinct = ", ".join(self._keys(cells))
+        return f"SELECT count(*) AS n FROM (SELECT DISTINCT {distinct} FROM {self._rows(cells)}) AS g"
+
+    # Names of pictures, and what subsets share
+
+    def rewritten(self) -> str:
+        """Count the ids that may not be the name of their picture, as `picture_of` writes it."""
+        told = [f"instr({self._id_text}, {self.engine.literal(sign)}) > 0" for sign in ("/", "\\", ".rf.")]
+        odd = " OR ".join([*told, f"{self._id_text} = '.'"])
+        return f"SELECT count(CASE WHEN {odd} THEN 1 END) AS n FROM {self.engine.data} AS d"
+
+    def copies(self, cells: CellColumns, most: int) -> str:
+        """Give the pictures that several rows show, how many these are, and the subsets in which they stay."""
+        rows = _selected({"picture": self.picture(), "lock": self._lock(cells)}, self._rows(cells))
+        return (
+            f"SELECT picture, count(*) AS n, min(lock) AS first, max(lock) AS last FROM ({rows}) AS k "
+            f"GROUP BY picture HAVING count(*) > 1 LIMIT {most}"
+        )
+
+    def shared(self, value: str, cells: CellColumns) -> str:
+        """Count the values that several rows have, by the set of subsets (bits of `mask`) that these are in.
+
+        Beside it the rows of each subset with such a value, how many values each has more than once, and examples.
+        """
+        k = len(cells.there)
+        rows = _selected({"value": self.engine.as_text(value), "lock": self._lock(cells)}, self._rows(cells))
+        held = ", ".join(f"count(CASE WHEN lock = {j} THEN 1 END) AS h{j}" for j in range(k))
+        found = f"SELECT value, {held} FROM ({rows}) AS k WHERE value IS NOT NULL GROUP BY value HAVING count(*) > 1"
+        mask = " + ".join(f"CASE WHEN h{j} > 0 THEN CAST({1 << j} AS BIGINT) ELSE 0 END" for j in range(k))
+        told = ["mask", "count(*) AS n_values", "min(value) AS example"]
+        for j in range(k):
+            told += [
+                f"CAST(sum(h{j}) AS BIGINT) AS n{j}",
+                f"count(CASE WHEN h{j} > 1 THEN 1 END) AS again{j}",
+                f"min(CASE WHEN h{j} > 1 THEN value END) AS twice{j}",
+            ]
+        return f"SELECT {', '.join(told)} FROM (SELECT *, {mask} AS mask FROM ({found}) AS v) AS m GROUP BY mask"
+
+    def subsets(self, most: int) -> str:
+        """Count the rows of each subset that exists, under the names that are in the column."""
+        at = self.engine.as_text(self.engine.quoted(str(self.subset)))
+        return f"SELECT {at} AS value, count(*) AS n FROM {self.engine.data} GROUP BY {at} LIMIT {most}"
+
+    def in_a_subset(self) -> str:
+        """Give the rows that are in a subset."""
+        at = self.engine.as_text(self.engine.quoted(str(self.subset)))
+        return f"SELECT * FROM {self.engine.data} WHERE {at} <> ''"
+
+    def key(self, cells: CellColumns) -> str:
+        """Write the only name of a group that a row can have."""
+        (key,) = self._keys(cells)
+        return key
+
+    def in_subsets(self, cells: CellColumns, most: int) -> str:
+        """Count the rows with each combination of names of groups in each subset."""
+        given = {f"g{number}": key for number, key in enumerate(self._keys(cells))}
+        rows = _selected({**given, "lock": self._lock(cells)}, self._rows(cells))
+        return f"{self._grouped(rows, [*given, 'lock'], 'count(*)')} LIMIT {most}"
+
+    def file_name(self) -> str:
+        """Write an id as `plain_path` does."""
+        engine = self.engine
+        path = f"replace({self._id_text}, {engine.literal(chr(92))}, '/')"
+        path = engine.replaced(path, r"/(?:\.?/)+", "/")
+        path = engine.replaced(engine.replaced(path, r"\A(?:\.(?:/|\z))+", ""), r"/\.?\z", "")
+        rooted = f"{self._id_text} LIKE '/%' OR instr({self._id_text}, {engine.literal(chr(92))}) = 1"
+        return f"CASE WHEN {path} = '' AND ({rooted}) THEN '/' ELSE {path} END"
+
+    def source_picture(self) -> str:
+        """Write the picture that Roboflow made a file from, null where it did not."""
+        path = self.file_name()
+        name, *ends = (self.engine.extracted(path, ROBOFLOW, group) for group in (1, 2, 3))
+        end = f"coalesce({', '.join(f'nullif({each}, {chr(39) * 2})' for each in ends)}, 'None')"
+        made = f"CASE WHEN {name} <> '' THEN concat({name}, '.', {end}) END"
+        return f"CASE WHEN instr({self._id_text}, '.rf.') > 0 THEN {made} END"
+
+    def picture(self) -> str:
+        """Write the picture that an id names, as `picture_of` does."""
+        return f"coalesce({self.source_picture()}, {self.file_name()})"
 
     # Rows and their subsets
 
@@ -274,20 +376,21 @@ class Queries:
             Whether there are rows that are neither locked nor in a group.
         """
         engine = self.engine
-        given = {f"{PREFIX}g{number}": self._group(name) for number, name in enumerate(cells.groups)}
+        given = {f"{PREFIX}g{number}": key for number, key in enumerate(self._keys(cells))}
+        keys = range(cells.n_keys)
         cases = []
         if cells.is_locked:
             given[f"{PREFIX}lock"] = self._lock(cells)
             cases += [f"WHEN k.{PREFIX}lock = {j} THEN {engine.literal(name)}" for j, name in enumerate(names)]
         joins = ""
-        if cells.groups:
-            same = [f"k.{PREFIX}g{number} IS NOT DISTINCT FROM g.g{number}" for number in range(len(cells.groups))]
+        if keys:
+            same = [f"k.{PREFIX}g{number} IS NOT DISTINCT FROM g.g{number}" for number in keys]
             joins += f" LEFT JOIN {engine.table('groups')} AS g ON {' AND '.join(same)}"
             cases += [f"WHEN g.into = {j} THEN {engine.literal(name)}" for j, name in enumerate(names)]
         if free:
             given |= {f"{PREFIX}key": self._key(cells), f"{PREFIX}hash": self._hash(seed)}
             joins += f" LEFT JOIN {engine.table('cells')} AS c ON k.{PREFIX}key = c.cell_key"
-            alone = "".join(f" AND k.{PREFIX}g{number} IS NULL" for number in range(len(cells.groups)))
+            alone = "".join(f" AND k.{PREFIX}g{number} IS NULL" for number in keys)
             for j, name in enumerate(names):
                 cases.append(f"WHEN k.{PREFIX}hash <= c.t{j}{alone} THEN {engine.literal(name)}")
         made = f"CASE {' '.join(cases)} ELSE {self._failing} END"
@@ -320,13 +423,17 @@ class Queries:
         return f"SELECT {listed}, CAST({n} AS BIGINT) AS n FROM ({rows}) AS k GROUP BY {listed}"
 
     def _rows(self, cells: CellColumns) -> str:
-        """Write the table, called `d`, with the locks of rows that are named."""
-        named = f" LEFT JOIN {self.engine.table('locks')} AS l ON {self._id_text} = l.locked_id" if cells.named else ""
-        return f"{self.engine.data} AS d{named}"
+        """Write the table, called `d`, with the locks of rows that are named, and the pictures that several show."""
+        rows = f"{self.engine.data} AS d"
+        if cells.named:
+            rows += f" LEFT JOIN {self.engine.table('locks')} AS l ON {self._id_text} = l.locked_id"
+        if cells.copies:
+            rows += f" LEFT JOIN {self.engine.table('copies')} AS p ON {self.picture()} = p.picture"
+        return rows
 
     def _free(self, cells: CellColumns) -> str:
         """Restrict to rows that are neither locked nor in a group."""
-        told = [f"{self._group(name)} IS NULL" for name in cells.groups]
+        told = [f"{key} IS NULL" for key in self._keys(cells)]
         told += [f"{self._lock(cells)} IS NULL"] if cells.is_locked else []
         return f" WHERE {' AND '.join(told)}" if told else ""
 
@@ -340,6 +447,14 @@ class Queries:
     def _key(self, cells: CellColumns) -> str:
         """Write the number that stands for the cell of a row."""
         return self.engine.mixed([self.labels.key(self.engine), *(self._stratum(name, cells) for name in cells.strata)])
+
+    def _keys(self, cells: CellColumns) -> list[str]:
+        """Write what names groups: columns, a part of the id, the picture that several rows show."""
+        keys = [self._group(name) for name in cells.groups]
+        if cells.regex is not None:
+            found = self.engine.extracted(self._id_text, cells.regex.text, cells.regex.group)
+            keys.append(f"nullif({found}, '')")
+        return [*keys, "p.picture"] if cells.copies else keys
 
     def _group(self, name: str) -> str:
         kind = self.engine.columns[name].kind
@@ -370,6 +485,10 @@ class Queries:
 
 def _selected(given: Mapping[str, str], source: str) -> str:
     return f"SELECT {', '.join(f'{each} AS {name}' for name, each in given.items())} FROM {source}"
+
+
+def _at_most(most: int | None) -> str:
+    return "" if most is None else f" LIMIT {most}"
 
 
 def _double(number: float) -> str:

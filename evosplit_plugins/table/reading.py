@@ -13,6 +13,7 @@ from evosplit.wording import listed
 from evosplit_plugins.files import usual_order
 from evosplit_plugins.options import recorded
 from evosplit_plugins.source import Placement
+from evosplit_plugins.table.divided import count_subsets
 from evosplit_plugins.table.engine import ColumnType, Engine
 from evosplit_plugins.table.fields import TableSource, count_cells, counted_labels
 from evosplit_plugins.table.queries import PREFIX, CellColumns, Labels, Queries
@@ -29,7 +30,6 @@ LABELS = ("labels", "label")
 FORMS = {".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".tsv": "csv", ".jsonl": "json", ".ndjson": "json",
          ".json": "json"}  # fmt: skip
 MOST_ROWS = 100_000  # of a table that is held row by row; a larger one is counted
-MOST_AUDITED = 5_000_000
 POSITION = f"{PREFIX}row"
 _DELIMITERS = (";", "|", ",")
 _SKIPPED = ("split.json",)  # of what lies in a folder
@@ -106,7 +106,7 @@ def read_table(
     notes: list[str] = []
     labels = _labels(engine, columns, how, called, need_labels=need_labels)
     queries = Queries(engine, id_column, labels, subset)
-    n_rows = _checked_rows(queries, called, unique=not (how.unique_ids or divided))
+    n_rows, repeats = _checked_rows(queries, called, unique=not how.unique_ids, divided=divided)
     if labels.form in ("single", "json"):
         queries = Queries(engine, id_column, _checked_texts(queries, how, called), subset)
     if labels.form == "counts":
@@ -120,9 +120,9 @@ def read_table(
         "queries": queries,
         "opened": files,
     }
-    if divided and n_rows > MOST_AUDITED:
-        raise EvoSplitError(f"{called} has {n_rows:,} rows; at most {MOST_AUDITED:,} are audited: take a part of them")
-    if wanted and not divided:
+    if wanted and divided:
+        return count_subsets(queries, called, common, repeats=repeats)
+    if wanted:
         cells = count_cells(queries, CellColumns(), called)
         return TableSource(counts=cells.counts, is_histogram=True, notes=tuple(notes), state={"plain": cells}, **common)
     return _rows(queries, common, notes, divided=divided)
@@ -253,8 +253,8 @@ def _field(element: ColumnType, name: str, field: str, shown: str) -> str | None
     return field or None
 
 
-def _checked_rows(queries: Queries, called: str, *, unique: bool) -> int:
-    """Count the rows; refuse missing and repeated ids."""
+def _checked_rows(queries: Queries, called: str, *, unique: bool, divided: bool) -> tuple[int, bool]:
+    """Count the rows; refuse missing ids, and repeated ones unless it is divided: then tell whether there are any."""
     found = queries.engine.first(queries.sizes())
     n_rows, n_ids = int(found["n_rows"]), int(found["n_ids"])
     if n_rows == 0:
@@ -263,15 +263,18 @@ def _checked_rows(queries: Queries, called: str, *, unique: bool) -> int:
         raise EvoSplitError(
             f"id_column={queries.id!r} is null in {n_rows - n_ids:,} of {n_rows:,} rows; every sample needs an id"
         )
-    if unique and queries.engine.first(queries.n_different())["n"] < n_rows:
-        repeated = queries.engine.first(queries.repeated_ids())
+    engine = queries.engine
+    if not unique or engine.ascends(queries.id) or engine.first(queries.n_different())["n"] == n_rows:
+        return n_rows, False
+    if not divided:
+        repeated = engine.first(queries.repeated_ids())
         if repeated["n"]:
             raise EvoSplitError(
                 f"id_column={queries.id!r} repeats {int(repeated['n']):,} ids, for example {repeated['example']!r} "
                 f"(up to {int(repeated['most']):,} rows with one id); give each row its own. If the table has a row "
                 "for each label, pass it as label_table=, and the table of ids in its place"
             )
-    return n_rows
+    return n_rows, True
 
 
 def _checked_texts(queries: Queries, how: TableReading, called: str) -> Labels:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evosplit import EvoSplitError, MissingExtraError
-from evosplit_plugins.table.engine import ColumnType, Engine
+from evosplit_plugins.table.engine import ColumnType, Engine, separator_of
 from evosplit_plugins.table.reading import data_files, with_labels
 
 if TYPE_CHECKING:
@@ -65,7 +65,11 @@ class SparkEngine(Engine):
             }
             return session.sql(sql, data=self._frame, **small)
 
-    def write(self, made: Any, path: Path, form: str, *, by: str | None = None) -> int:
+    def like(self, made: Any) -> SparkEngine:
+        """Hold another DataFrame of the same session."""
+        return SparkEngine(made)
+
+    def write(self, made: Any, path: Path, form: str, *, separator: str = ",", by: str | None = None) -> int:
         """Write a DataFrame into a folder, or into a folder for each value of a column."""
         from pyspark.sql import Observation
         from pyspark.sql.functions import count, lit
@@ -74,7 +78,8 @@ class SparkEngine(Engine):
         with _as_sentences(self._frame):
             writer = made.observe(seen, count(lit(1)).alias("n")).write.mode("append")
             writer = writer if by is None else writer.partitionBy(by)
-            writer = writer.option("header", True) if form == "csv" else writer
+            if form == "csv":
+                writer = writer.option("header", True).option("sep", separator).option("escape", '"')
             writer.format(form).save(path.absolute().as_uri())
             for name in ("_SUCCESS", "._SUCCESS.crc"):
                 (path / name).unlink(missing_ok=True)
@@ -174,8 +179,7 @@ def _load(session: Any, files: Sequence[Path], form: str) -> Any:
     """Read files as texts where a format has no types; partitions named as Hive does are columns."""
     reader = session.read.format(form)
     if form == "csv":
-        separator = "\t" if files[0].suffix.lower() == ".tsv" else ","
-        reader = reader.option("header", True).option("sep", separator).option("escape", '"')
+        reader = reader.option("header", True).option("sep", separator_of(files[0])).option("escape", '"')
     partitioned = [parent for path in files for parent in path.parents if "=" in parent.name]
     if partitioned:
         reader = reader.option("basePath", partitioned[-1].parent.absolute().as_uri())

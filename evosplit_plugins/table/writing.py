@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ from evosplit_plugins.adapter import Destination, Outcome
 from evosplit_plugins.output import Output, check_subset_names
 from evosplit_plugins.progress import OnProgress
 from evosplit_plugins.staging import Staging
-from evosplit_plugins.table.engine import HASH_BITS
+from evosplit_plugins.table.engine import HASH_BITS, separator_of
 from evosplit_plugins.table.fields import Cells, TableSource, cell_table
 from evosplit_plugins.table.groups import GroupedSplit, Groups
 from evosplit_plugins.table.queries import CHANGED, PREFIX
@@ -65,7 +66,7 @@ def placed_rows(source: TableSource, split: Split, *, column: str, keep: Sequenc
     seed = int(split.settings.get("seed") or 0)  # that of a split without one is 0
     cells: Cells = source.state["cells"]
     groups: Groups | None = source.state["groups"]
-    tables = {} if source.state["locks"] is None else {"locks": source.state["locks"]}
+    tables = dict(source.state["tables"])
     quotas = np.where(cells.locks[:, None] < 0, split.table, 0)
     if groups is not None and isinstance(split, GroupedSplit):
         into = split.subset_of_values
@@ -160,16 +161,18 @@ class TableOutput:
                 )
 
         written = self._output.write(self._plan, split, make)
-        where = self._root if self._options.partition_by_split else self._root / self._opened.base
+        where = self._root / (self._opened.stem if self._options.partition_by_split else self._opened.base)
         listed = [self._root / each for each in self._files] or [where]
         return Outcome(split, (*listed, *written), {}, self._source.notes)
 
     def _write_table(self, split: Split, staging: Staging) -> int:
         made = placed_rows(self._source, split, column=self._column, keep=self._keep)
-        engine, form = self._source.queries.engine, self._opened.form
+        write = partial(self._source.queries.engine.write, made, form=self._opened.form)
+        if self._opened.form == "csv":
+            write = partial(write, separator=separator_of(self._opened.files[0]))
         if not self._options.partition_by_split:
-            return engine.write(made, staging.path(PurePosixPath(self._opened.base)), form)
-        return engine.write(made, staging.path(PurePosixPath("x")).parent, form, by=self._column)
+            return write(staging.path(PurePosixPath(self._opened.base)))
+        return write(staging.path(PurePosixPath(self._opened.stem, "x")).parent, by=self._column)
 
     def _write_ids(self, split: Split, staging: Staging) -> int:
         """Write a list for each subset, in the order of the ids."""

@@ -16,7 +16,7 @@ duckdb = pytest.importorskip("duckdb")
 import pyarrow.csv  # noqa: E402
 import pyarrow.parquet as pq  # noqa: E402
 
-from evosplit_plugins.table import evosplit_table, read_counts  # noqa: E402
+from evosplit_plugins.table import duckdb_engine, evosplit_table, read_counts  # noqa: E402
 
 
 def matrix(counts):
@@ -180,3 +180,27 @@ class TestBadInput:
             evosplit_table(tmp_path / name, RATIOS, output=tmp_path / "out")
         with pytest.raises(EvoSplitError, match="no such file or folder"):
             evosplit_table(tmp_path / "missing.parquet", RATIOS, output=tmp_path / "out")
+
+
+@pytest.mark.parametrize("kind", [str, int])
+@pytest.mark.parametrize(
+    ("order", "repeats"),
+    [
+        (range(50), False),
+        ([*range(50), 49], True),
+        ([*range(50), 3], True),
+        ([*range(25, 50), *range(25)], False),
+        ([0, 0, *range(1, 50)], True),
+    ],
+    ids=["ascending", "last one twice", "ascending at first", "not in order", "first one twice"],
+)
+def test_repeated_ids_in_any_order(monkeypatch, kind, order, repeats):
+    """Ids that ascend are known to differ without being brought together; one that repeats is found wherever it is."""
+    monkeypatch.setattr(duckdb_engine, "_FIRST", 10)
+    ids = [kind(100 + number) for number in order]
+    made = pa.table({"id": ids, "labels": [["x"]] * len(ids)})
+    if repeats:
+        with pytest.raises(EvoSplitError, match=r"repeats 1 ids"):
+            read_counts(made)
+    else:
+        assert len(read_counts(made)) == 50

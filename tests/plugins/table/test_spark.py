@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from spark_session import check_spark, new_session
-from table_rows import RATIOS, checksum, subset_of
+from table_rows import RATIOS, checksum, named_rows, rows, subset_of
 
 from evosplit import EvoSplitError
 from evosplit.methods.evosplit import budget
@@ -20,13 +20,47 @@ pytest.importorskip("duckdb")
 
 import pyarrow.parquet as pq  # noqa: E402
 
-from evosplit_plugins.table import apply_split, audit, evosplit_table, read_counts  # noqa: E402
+from evosplit_plugins.table import apply_split, audit, evosplit_table, fields, read_counts  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.fixture(scope="module")
-def spark(tmp_path_factory):
+def cluster(tmp_path_factory):
+    """Split on two worker processes, as on a cluster; they start while the other tests of this file run."""
+    check_spark()
+    folder = tmp_path_factory.mktemp("cluster")
+    pq.write_table(rows(), folder / "rows.parquet")
+    script = f"""
+import sys
+sys.path.insert(0, {str(ROOT / "tests")!r})
+from pathlib import Path
+from spark_session import new_session
+from table_rows import RATIOS, checksum
+from evosplit.methods.evosplit import budget
+from evosplit_plugins import evosplit_table
+budget.BASE = {budget.BASE}
+spark = new_session("local-cluster[2,1,1024]", Path({str(folder)!r}))
+frame = spark.read.parquet({str(folder / "rows.parquet")!r}).repartition(4)
+made = evosplit_table(frame, RATIOS, histogram=True, unique_ids=True).table
+print(spark.sparkContext.master, checksum((row["id"], row["split"]) for row in made.select("id", "split").collect()))
+spark.stop()
+"""
+    process = subprocess.Popen(
+        [sys.executable, "-c", script],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "core"), str(ROOT)])},
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    yield process
+    process.kill()
+    process.communicate()
+
+
+@pytest.fixture(scope="module")
+def spark(tmp_path_factory, cluster):
     """Give a session with two threads."""
     check_spark()
     session = new_session("local[2]", tmp_path_factory.mktemp("spark"))
@@ -46,6 +80,7 @@ CASES = {
     "strata": {"histogram": True, "stratify_by": ["site", "width"]},
     "groups and locks": {"histogram": True, "group_by": "clip", "locked": {"test": ["s0001"]}},
 }
+PATH = r"^(?:\./)?(clip\d+)/\w+\.rf\.[^.]{32}\.jpg$"
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -63,44 +98,30 @@ def test_same_split_as_duckdb(spark, table, case):
     assert made.split.sample_ids.tolist() == split.sample_ids.tolist()
 
 
+def test_names_in_ids(spark):
+    """Groups by a part of the id, and copies of a picture by its name, are the same; what subsets share, too."""
+    table = named_rows()
+    given = spark.createDataFrame(table)
+    expected = evosplit_table(table, RATIOS, histogram=True, group_regex=PATH)
+    made = evosplit_table(given, RATIOS, histogram=True, group_regex=PATH)
+    assert checksum(subset_of(made.table.toArrow()).items()) == checksum(subset_of(expected.table).items())
+    assert made.split.notes == expected.split.notes
+    assert any("are copies of" in note for note in made.split.notes)
+    leaking = table.append_column("split", pa.array([("train", "val")[i % 7 == 0] for i in range(len(table))]))
+    here, there = (
+        audit(each, histogram=True, group_regex=PATH, compare=False)
+        for each in (leaking, spark.createDataFrame(leaking))
+    )
+    assert [leak.kind for leak in here.leaks] == ["source picture", "group"]
+    assert here.to_dict() == there.to_dict()
+
+
 def test_skew(spark, table):
     """Rows do not wait for others of their label set: none are brought together to get their subsets."""
     made = evosplit_table(spread(spark, table, 3), RATIOS, histogram=True, seed=1).table
     plan = made._jdf.queryExecution().optimizedPlan().toString()
     assert "Join" in plan
     assert not {"Window", "Aggregate", "Sort"} & set(re.findall(r"\w+", plan))
-
-
-def test_local_cluster(table, tmp_path):
-    """Two worker processes, as on a cluster: the same checksum."""
-    check_spark()
-    pq.write_table(table, tmp_path / "rows.parquet")
-    script = f"""
-import sys
-sys.path.insert(0, {str(ROOT / "tests")!r})
-from pathlib import Path
-from spark_session import new_session
-from table_rows import RATIOS, checksum
-from evosplit.methods.evosplit import budget
-from evosplit_plugins import evosplit_table
-budget.BASE = {budget.BASE}
-spark = new_session("local-cluster[2,1,1024]", Path({str(tmp_path)!r}))
-frame = spark.read.parquet({str(tmp_path / "rows.parquet")!r}).repartition(4)
-made = evosplit_table(frame, RATIOS, histogram=True, unique_ids=True).table
-print(spark.sparkContext.master, checksum((row["id"], row["split"]) for row in made.select("id", "split").collect()))
-spark.stop()
-"""
-    done = subprocess.run(
-        [sys.executable, "-c", script],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "core"), str(ROOT)])},
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=900,
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
-    expected = checksum(subset_of(evosplit_table(table, RATIOS, histogram=True).table).items())
-    assert done.stdout.split()[-2:] == ["local-cluster[2,1,1024]", expected]
 
 
 def test_forms_of_labels(spark):
@@ -133,7 +154,7 @@ def test_files(spark, table, tmp_path):
         tmp_path / "data.parquet", RATIOS, output=tmp_path / "out", partition_by_split=True, **options
     )
     expected = subset_of(evosplit_table(table, RATIOS, histogram=True).table)
-    assert {each.name for each in (tmp_path / "out").iterdir() if each.is_dir()} == {f"split={name}" for name in RATIOS}
+    assert subset_of(spark.read.parquet(str(tmp_path / "out" / "data")).toArrow()) == expected
     assert audit(tmp_path / "out", compare=False).failures() == []
     again = apply_split(
         tmp_path / "data.parquet", tmp_path / "out" / "split.json", output=tmp_path / "again", engine="duckdb"
@@ -146,6 +167,13 @@ def test_files(spark, table, tmp_path):
     evosplit_table(tmp_path / "data.parquet", RATIOS, output=tmp_path / "lists", ids_only=True, **options)
     lines = (tmp_path / "lists" / "val.txt").read_text(encoding="utf-8").splitlines()
     assert lines == sorted(sample for sample, subset in expected.items() if subset == "val")
+
+
+def test_too_many_kinds_of_rows(spark, table, monkeypatch):
+    """Refused with their number, as on DuckDB."""
+    monkeypatch.setattr(fields, "MOST_CELLS", 3)
+    with pytest.raises(EvoSplitError, match=r"has 7 different rows, which would take about 0 GiB on one machine"):
+        evosplit_table(spark.createDataFrame(table), RATIOS, histogram=True, unique_ids=True)
 
 
 def test_changed_between_the_passes(spark, table, tmp_path):
@@ -176,6 +204,14 @@ def test_bad_input(spark, columns, options, message):
     frame = spark.createDataFrame(pa.table(columns))
     with pytest.raises(EvoSplitError, match=message):
         evosplit_table(frame, (0.5, 0.5), **options)
+
+
+def test_local_cluster(cluster, table):
+    """Two worker processes, as on a cluster: the same checksum."""
+    said, complaint = cluster.communicate(timeout=900)
+    assert cluster.returncode == 0, complaint[-2000:]
+    expected = checksum(subset_of(evosplit_table(table, RATIOS, histogram=True).table).items())
+    assert said.split()[-2:] == ["local-cluster[2,1,1024]", expected]
 
 
 def test_session_that_has_stopped(spark, table):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 
 import pytest
@@ -38,8 +39,6 @@ class TestFiles:
         if path.suffix == ".parquet":
             return pq.read_table(path).to_pylist()
         if path.suffix == ".csv":
-            import csv
-
             with path.open(encoding="utf-8", newline="") as stream:
                 return list(csv.DictReader(stream))
         return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
@@ -63,6 +62,21 @@ class TestFiles:
         assert path.read_bytes() == before
         assert json.loads((tmp_path / "out" / "split.json").read_text(encoding="utf-8"))["source"]["adapter"] == "table"
 
+    @pytest.mark.parametrize("sign", [",", ";", "|", "\t"])
+    def test_separators(self, tmp_path, sign):
+        """What stands between the cells of a CSV file stands there again."""
+        text = "\r\n".join(
+            sign.join(cells) for cells in (["id", '"la, b;el"'], ["1", "x"], ["2", '"a|b,\ty;"'], ["3", "x"])
+        )
+        (tmp_path / "a.csv").write_text("\ufeff" + text, encoding="utf-8")
+        made = evosplit_table(
+            tmp_path / "a.csv", (2, 1), output=tmp_path / "out", label_column="la, b;el", delimiter=""
+        ).table
+        with made.open(encoding="utf-8", newline="") as stream:
+            heading, *lines = csv.reader(stream, delimiter=sign)
+        assert heading == ["id", "la, b;el", "split"]
+        assert [line[:2] for line in lines] == [["1", "x"], ["2", "a|b,\ty;"], ["3", "x"]]
+
     def test_leading_zeros(self, tmp_path):
         """Texts of a CSV file are not taken for numbers."""
         (tmp_path / "a.csv").write_text("id,label\n001,1.50\n002,1.50\n", encoding="utf-8")
@@ -75,7 +89,12 @@ class TestFiles:
         path = self.write(table, tmp_path / "data.parquet")
         out = tmp_path / "out"
         split = evosplit_table(path, RATIOS, output=out, partition_by_split=True, histogram=histogram).split
-        assert {each.name for each in out.iterdir() if each.is_dir()} == {"split=train", "split=val", "split=test"}
+        assert {each.name for each in (out / "data").iterdir()} == {"split=train", "split=val", "split=test"}
+        # Other libraries read the folder as it is: nothing but partitions lies in it.
+        back = pq.read_table(out / "data")
+        assert subset_of(back) == subset_of(evosplit_table(table, RATIOS, histogram=histogram).table)
+        with pytest.raises(EvoSplitError, match="already exist"):
+            evosplit_table(path, RATIOS, output=out, partition_by_split=True, histogram=histogram)
         judged = audit(out, compare=False)
         assert judged.failures() == []
         assert dict(zip(judged.split.names, judged.split.sizes, strict=True)) == dict(
