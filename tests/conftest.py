@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from importlib.util import find_spec
 
@@ -64,6 +65,8 @@ def pytest_configure(config):
     # What a script starts with & or nohup ignores Ctrl-C, and so would all that the tests start and interrupt.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    # Spark's JVMs end too soon for the second compiler to pay: without it they take half of the CPU time.
+    os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
     if find_spec("fiftyone") is not None:
         _sessions.append(fiftyone_session.prepare())
 
