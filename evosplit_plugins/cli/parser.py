@@ -23,7 +23,7 @@ from evosplit.report.terminal import clean
 from evosplit.wording import listed
 from evosplit_plugins.adapter import Adapter, WriteOptions
 from evosplit_plugins.cli import completion, demo, fiftyone
-from evosplit_plugins.cli.commands import Commands, add_adapter, add_audit_flags, add_output_flags
+from evosplit_plugins.cli.commands import Commands, add_adapter, add_audit_flags, add_output_flags, directory
 from evosplit_plugins.cli.options import add_options, add_request_flags
 from evosplit_plugins.cli.terminal import printing
 from evosplit_plugins.cli.wording import in_flags
@@ -107,7 +107,7 @@ def _add_detecting(parser: argparse.ArgumentParser, verb: str, names: Sequence[s
     if verb == "audit":
         add_audit_flags(parser, Adapter)
     else:
-        parser.add_argument("-o", "--output", type=Path, metavar="DIR", help="the directory to write into")
+        parser.add_argument("-o", "--output", type=directory, metavar="DIR", help="the directory to write into")
         add_options(parser, options_of(WriteOptions))
     add_output_flags(parser)
 

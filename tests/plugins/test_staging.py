@@ -387,6 +387,19 @@ def test_an_earlier_output_is_replaced_whole(tmp_path):
     assert "pictures1/copy" in found
 
 
+@pytest.mark.parametrize("name", ["a b", "-a", "ü 😀", "new\nline", "a\\b", "%s", "'\"", " a ", "[a]*", "con."])
+def test_an_earlier_output_is_replaced_whatever_its_names(tmp_path, name):
+    """A name that the file system takes is written, recorded and replaced."""
+    write(tmp_path / "source", "picture")
+    try:
+        write(tmp_path / name, "")
+    except OSError:
+        return  # this one does not
+    for seed in (0, 1):
+        fill(tmp_path, seed=seed, more=[f"{name}/{name}"])
+        assert (tmp_path / "out" / name / name).read_text() == f"{name}/{name} {seed}"
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
