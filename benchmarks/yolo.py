@@ -153,7 +153,8 @@ def main() -> None:
             found.setdefault(TREE, []).append(run_command(root, "--layout", "tree"))
         for name, function in once.items():
             usage = in_fresh_process(function, root)
-            found[name] = [Usage(None, *usage.result, usage.peak)]
+            cpu, wall = usage.result
+            found[name] = [Usage(None, cpu, wall, usage.peak)]
     write_result("yolo", text := report(found, args.files, args.rounds))
     print(text)
 

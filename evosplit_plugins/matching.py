@@ -18,7 +18,7 @@ from evosplit import EvoSplitError, Split
 from evosplit.manifest import difference_of_ids
 from evosplit.wording import listed
 
-__all__ = ["find_members", "find_samples", "picture_of", "plain_path", "replayed"]
+__all__ = ["find_members", "find_samples", "order_of_rows", "picture_of", "plain_path", "replayed"]
 
 Ints = npt.NDArray[np.int64]
 Files = Sequence[str | None]
@@ -82,15 +82,16 @@ def find_samples(split: Split, ids: Mapping[str, Sequence[Any]], files: Files | 
     >>> find_samples(split, {"id": [1, 2]}, ["/data/b.jpg", "/data/a.jpg"], where="it").tolist()
     [1, 0]
     """
-    known = split.sample_ids.tolist()
-    their_files = _names(split.file_names, known)
+    are_numbers = split.sample_ids.dtype.kind in "iu"
+    their_files = _names(split.file_names, [] if are_numbers else split.sample_ids.tolist())
     our_files = _names(files, *ids.values())
     by_file = None if their_files is None or our_files is None else _by_file(our_files, their_files)
     for values in ids.values():
-        if by_file is None and isinstance(values, range) and split.sample_ids.dtype.kind in "iu":
-            order = np.argsort(split.sample_ids, kind="stable").astype(np.int64)
-            if np.array_equal(split.sample_ids[order], values):  # row numbers, of which there may be millions
+        if by_file is None and isinstance(values, range) and are_numbers:
+            order = order_of_rows(split.sample_ids, values)
+            if order is not None:
                 return order
+        known = split.sample_ids.tolist()
         if difference_of_ids(values, known) is None:
             place = {sample: position for position, sample in enumerate(known)}
             by_id = np.array([place[value] for value in values], dtype=np.int64)
@@ -98,7 +99,22 @@ def find_samples(split: Split, ids: Mapping[str, Sequence[Any]], files: Files | 
             return by_id if by_file is None else by_file
     if by_file is not None:
         return by_file
-    raise EvoSplitError(_difference(ids, known, our_files, their_files, where))
+    raise EvoSplitError(_difference(ids, split.sample_ids.tolist(), our_files, their_files, where))
+
+
+def order_of_rows(ids: npt.NDArray[Any], rows: range) -> Ints | None:
+    """Return where each of some row numbers is among integer ids, of which there may be millions; None if they differ.
+
+    Examples
+    --------
+    >>> order_of_rows(np.array([2, 0, 1]), range(3)), order_of_rows(np.array([2, 0, 7]), range(3))
+    (array([1, 2, 0]), None)
+    """
+    numbers = np.arange(rows.start, rows.stop, dtype=np.int64)
+    if np.array_equal(ids, numbers):
+        return numbers - rows.start
+    order = np.argsort(ids, kind="stable").astype(np.int64)
+    return order if np.array_equal(ids[order], numbers) else None
 
 
 def replayed(split: Split, found: Ints, ids: npt.NDArray[Any], **changes: Any) -> Split:

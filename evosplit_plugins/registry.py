@@ -18,7 +18,7 @@ from evosplit.errors import warn
 from evosplit.wording import listed
 from evosplit_plugins.adapter import Adapter
 
-__all__ = ["GROUP", "adapter_names", "all_adapters", "detect", "get_adapter"]
+__all__ = ["GROUP", "adapter_names", "all_adapters", "detect", "get_adapter", "is_own"]
 
 GROUP = "evosplit.adapters"
 _OWN = {
@@ -34,6 +34,11 @@ _OWN = {
 def adapter_names() -> list[str]:
     """List the names of all adapters, EvoSplit's own first."""
     return [*_OWN, *sorted(point.name for point in entry_points(group=GROUP) if point.name not in _OWN)]
+
+
+def is_own(name: str) -> bool:
+    """Tell whether an adapter of this name comes with EvoSplit."""
+    return name in _OWN
 
 
 @cache
@@ -64,7 +69,7 @@ def all_adapters() -> dict[str, Adapter]:
         try:
             found[name] = get_adapter(name)
         except Exception as error:
-            if name in _OWN:
+            if is_own(name):
                 raise
             warn(f"the adapter {name!r} cannot be loaded: {error}")
     return found

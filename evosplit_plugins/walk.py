@@ -86,8 +86,8 @@ def _plan(
     options: Any,
     inputs: Sequence[Path],
 ) -> Write:
-    if output is None and adapter.needs_output:
-        raise EvoSplitError("output=None names no directory to write into; give one, for example 'out'")
+    if adapter.needs_output and (output is None or output == ""):
+        raise EvoSplitError(f"output={output!r} names no directory to write into; give one, for example 'out'")
     root = Path() if output is None else Path(output)
     return adapter.plan(
         Destination(source=source, subsets=subsets, root=root, options=options, nouns=adapter.nouns, inputs=inputs)

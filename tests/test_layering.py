@@ -53,7 +53,7 @@ def loaded_by(statement):
     """Run a statement in a fresh process and give the modules it loaded."""
     code = f"import sys, json; {statement}; print(json.dumps(sorted(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=300)
-    return set(json.loads(done.stdout))
+    return set(json.loads(done.stdout.splitlines()[-1]))
 
 
 def test_bare_import_is_light():
@@ -72,6 +72,14 @@ def test_help_loads_no_host():
     """Showing the help of the command line loads no host, nor numba or pymoo."""
     code = "from evosplit_plugins.cli.parser import build_parser; build_parser().format_help()"
     assert not ((HOSTS - {"rich"}) | {"numba", "pymoo"}) & loaded_by(code)
+
+
+@pytest.mark.parametrize("name", ["coco", "yolo", "table", "hf", "fiftyone"])
+def test_a_command_loads_one_adapter(name):
+    """A command that names its adapter loads no other."""
+    loaded = loaded_by(f"from evosplit_plugins.cli import main; main([{name!r}, 'split', '--help'])")
+    homes = {"coco": "coco", "yolo": "yolo", "table": "table", "hf": "hf", "fiftyone": "fiftyone_plugin"}
+    assert {other for other, home in homes.items() if f"evosplit_plugins.{home}" in loaded} == {name}
 
 
 @pytest.mark.parametrize("path", CORE_FILES, ids=lambda path: path.relative_to(CORE).as_posix())

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evosplit.errors import EvoSplitError
+from evosplit.wording import counted
 
 __all__ = ["DEFAULT_NAMES", "Subsets", "fold_subsets", "largest_remainder", "resolve_subsets"]
 
@@ -80,7 +81,8 @@ def resolve_subsets(
         if not np.isfinite(value) or value <= 0:
             raise EvoSplitError(f"the ratio of {name!r} is {value}; ratios and sizes must be positive")
     if len(values) > n_samples:
-        raise EvoSplitError(f"{len(values)} subsets for {n_samples} samples; each subset needs at least one sample")
+        samples = counted(n_samples, "sample", "samples")
+        raise EvoSplitError(f"{len(values)} subsets for {samples}; each needs at least one")
     total = math.fsum(values)  # exact; how the built-in sum rounds depends on the version of Python
     if all(value == int(value) for value in values):
         sizes = tuple(int(value) for value in values)

@@ -20,7 +20,7 @@ from evosplit_plugins.registry import get_adapter
 from evosplit_plugins.staging import Plan
 from evosplit_plugins.walk import apply_with, split_with
 
-__all__ = ["Commands", "add_adapter", "add_audit_flags", "add_output_directory", "add_output_flags"]
+__all__ = ["Commands", "add_adapter", "add_audit_flags", "add_output_directory", "add_output_flags", "directory"]
 
 Commands = argparse._SubParsersAction  # what argparse calls a group of commands, without a public name
 
@@ -131,7 +131,16 @@ def _add_writing(parser: argparse.ArgumentParser, adapter: Adapter) -> None:
 
 def add_output_directory(parser: argparse._ActionsContainer) -> None:
     """Add `-o`, the directory that a command writes into."""
-    parser.add_argument("-o", "--output", type=Path, required=True, metavar="DIR", help="the directory to write into")
+    parser.add_argument(
+        "-o", "--output", type=directory, required=True, metavar="DIR", help="the directory to write into"
+    )
+
+
+def directory(text: str) -> Path:
+    """Read the name of a directory. An empty one, of a variable that was not set, is not the current directory."""
+    if not text:
+        raise argparse.ArgumentTypeError("it is empty; name a directory, or . for this one")
+    return Path(text)
 
 
 def add_output_flags(parser: argparse._ActionsContainer) -> None:

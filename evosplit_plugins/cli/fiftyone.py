@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
-from evosplit_plugins.cli.commands import Commands, add_output_flags
+from evosplit_plugins.cli.commands import Commands, add_output_flags, directory
 from evosplit_plugins.cli.render import show_report, tell
 from evosplit_plugins.cli.terminal import progress
 
@@ -47,7 +47,8 @@ def add_commands(verbs: Commands[argparse.ArgumentParser]) -> None:
         help="split the demo data set and open the App",
         description="Draw the demo data set, split it in FiftyOne and open the App with the EvoSplit plugin.",
     )
-    demo.add_argument("-o", "--output", type=Path, default=Path("demo/data"), metavar="DIR", help="default: demo/data")
+    default = Path("demo/data")
+    demo.add_argument("-o", "--output", type=directory, default=default, metavar="DIR", help=f"default: {default}")
     demo.add_argument("--images", type=int, default=300, metavar="N", help="how many (default 300)")
     demo.add_argument("--port", type=int, metavar="N", help="the port of the App (default: FiftyOne's)")
     demo.add_argument("--no-app", dest="app", action="store_false", help="split only, do not open the App")

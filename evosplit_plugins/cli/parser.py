@@ -9,7 +9,7 @@ import sys
 import threading
 import traceback
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from difflib import get_close_matches
@@ -23,12 +23,12 @@ from evosplit.report.terminal import clean
 from evosplit.wording import listed
 from evosplit_plugins.adapter import Adapter, WriteOptions
 from evosplit_plugins.cli import completion, demo, fiftyone
-from evosplit_plugins.cli.commands import add_adapter, add_audit_flags, add_output_flags
+from evosplit_plugins.cli.commands import Commands, add_adapter, add_audit_flags, add_output_flags, directory
 from evosplit_plugins.cli.options import add_options, add_request_flags
 from evosplit_plugins.cli.terminal import printing
 from evosplit_plugins.cli.wording import in_flags
 from evosplit_plugins.options import options_of
-from evosplit_plugins.registry import all_adapters, detect
+from evosplit_plugins.registry import all_adapters, detect, get_adapter, is_own
 
 __all__ = ["build_parser", "known_flags", "run"]
 
@@ -62,8 +62,8 @@ class _Parser(argparse.ArgumentParser):
         self.exit(2, f"{self.prog}: error: {clean(message)} (see {self.prog} --help)\n")
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """Build the parser with the commands of every adapter."""
+def build_parser(only: str | None = None) -> argparse.ArgumentParser:
+    """Build the parser with all commands, or with those of one adapter, so that no other has to be loaded."""
     parser: argparse.ArgumentParser = _Parser(
         prog="evosplit",
         description="Split multi-label data sets into alike subsets of exact size.",
@@ -72,7 +72,20 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"evosplit {version('evosplit-plugins')}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    adapters = all_adapters()
+    adapters = all_adapters() if only is None else {only: get_adapter(only)}
+    if only is None:
+        _add_detecting_commands(commands, adapters)
+    for name, adapter in adapters.items():
+        verbs = add_adapter(commands, adapter)
+        if name in _FURTHER:
+            _FURTHER[name](verbs)
+    if only is None:
+        demo.register(commands)
+        completion.register(commands, build_parser)
+    return parser
+
+
+def _add_detecting_commands(commands: Commands[argparse.ArgumentParser], adapters: Mapping[str, Adapter]) -> None:
     for verb, told in _DETECTING.items():
         able = {name: adapter for name, adapter in adapters.items() if verb in adapter.verbs}
         kinds = ", ".join(f"{name} ({adapter.summary})" for name, adapter in able.items())
@@ -81,13 +94,6 @@ def build_parser() -> argparse.ArgumentParser:
             f"See, for example, evosplit coco {verb} --help."
         )
         _add_detecting(commands.add_parser(verb, help=told, description=description), verb, list(able))
-    for name, adapter in adapters.items():
-        verbs = add_adapter(commands, adapter)
-        if name in _FURTHER:
-            _FURTHER[name](verbs)
-    demo.register(commands)
-    completion.register(commands, build_parser)
-    return parser
 
 
 def _add_detecting(parser: argparse.ArgumentParser, verb: str, names: Sequence[str] | None = None) -> None:
@@ -101,7 +107,7 @@ def _add_detecting(parser: argparse.ArgumentParser, verb: str, names: Sequence[s
     if verb == "audit":
         add_audit_flags(parser, Adapter)
     else:
-        parser.add_argument("-o", "--output", type=Path, metavar="DIR", help="the directory to write into")
+        parser.add_argument("-o", "--output", type=directory, metavar="DIR", help="the directory to write into")
         add_options(parser, options_of(WriteOptions))
     add_output_flags(parser)
 
@@ -164,12 +170,11 @@ def run(argv: Sequence[str] | None = None) -> int:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a name that the terminal cannot show must not end the command
     given = list(sys.argv[1:] if argv is None else argv)
-    parser = build_parser()
     debug = "--debug" in given
     with warnings.catch_warnings(), _terminable():
         warnings.showwarning = _show_warning
         try:
-            args = _parsed(parser, _resolved(given))
+            args = _parsed(_resolved(given))
             code = None
             with printing():
                 code = args.run(args)
@@ -179,30 +184,32 @@ def run(argv: Sequence[str] | None = None) -> int:
         except (EvoSplitError, OSError, ImportError) as error:
             if debug:
                 traceback.print_exc()
-            print(f"evosplit: error: {_one_line(in_flags(error, known_flags(parser)))}", file=sys.stderr)
+            print(f"evosplit: error: {_one_line(in_flags(error, known_flags(build_parser())))}", file=sys.stderr)
             return 2
 
 
-def _parsed(parser: argparse.ArgumentParser, words: Sequence[str]) -> argparse.Namespace:
+def _parsed(words: Sequence[str]) -> argparse.Namespace:
     """Parse all words; what the command does not know is named with the nearest flag that it does know."""
+    parser = build_parser(words[0] if words and is_own(words[0]) else None)
     args, unknown = parser.parse_known_args(words)
     if not unknown:
         return args
     command = parser
     for word in words[:2]:
         command = _commands(command).get(word, command)
-    hints = [hint for word in unknown if (hint := _hint(parser, command, word))]
+    hints = [hint for word in unknown if (hint := _hint(command, word))]
     command.error("; ".join([f"unrecognized arguments: {' '.join(unknown)}", *dict.fromkeys(hints)]))
 
 
-def _hint(parser: argparse.ArgumentParser, command: argparse.ArgumentParser, word: str) -> str:
+def _hint(command: argparse.ArgumentParser, word: str) -> str:
     """Say what may be meant by a word that a command does not know; nothing where that is open."""
     flag = word.partition("=")[0]
     if not flag.startswith("-"):
         places = [action for action in command._actions if action.dest == "paths" and action.nargs == 1]
         return f"give one {places[0].metavar}" if places else ""
     verb = command.prog.rpartition(" ")[2]
-    others = [each for group in _commands(parser).values() for name, each in _commands(group).items() if name == verb]
+    groups = _commands(build_parser()).values()
+    others = [each for group in groups for name, each in _commands(group).items() if name == verb]
     owners = [each.prog for each in others if flag in known_flags(each)]
     near = get_close_matches(flag, known_flags(command), 1, cutoff=0.75)
     if owners:

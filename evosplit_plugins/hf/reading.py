@@ -44,7 +44,7 @@ from evosplit_plugins.hf.rows import (
     splits_of,
 )
 from evosplit_plugins.hf.schema import Leaf, find_leaf, guess_leaf, leaves_of_schema
-from evosplit_plugins.matching import find_members, picture_of
+from evosplit_plugins.matching import find_members, order_of_rows, picture_of
 from evosplit_plugins.options import recorded
 from evosplit_plugins.output import MANIFEST
 from evosplit_plugins.progress import OnProgress
@@ -152,7 +152,7 @@ class HfSource(Source):
         key = (split.source.get("reading") or {}).get("key")
         rows = {"row number": range(len(self))}
         known = split.sample_ids
-        numbered = known.dtype.kind in "iu" and np.array_equal(np.sort(known), np.arange(len(known)))
+        numbered = known.dtype.kind in "iu" and order_of_rows(known, range(len(known))) is not None
         if numbered and key is None and split.source.get("adapter", self.adapter) == self.adapter:
             return rows
         columns = [leaf for name in (key, *ID_COLUMNS) for leaf in self.leaves if leaf.path == name]

@@ -7,6 +7,7 @@ import shutil
 import stat
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TypeAlias
 
@@ -21,6 +22,7 @@ __all__ = [
     "files_below",
     "folded",
     "ignores_case",
+    "same_file",
     "tops",
     "write_new",
 ]
@@ -81,28 +83,37 @@ def check_space(root: Path, needed: int) -> None:
 
 def ignores_case(folder: Path) -> bool:
     """Tell whether the file system of a folder, which need not exist, takes Name and name for the same."""
-    existing = [path for path in (folder.absolute(), *folder.absolute().parents) if path.exists()]
-    named = next((path for path in existing if path.name.swapcase() != path.name), None)
-    if named is None:
-        return False
-    other = named.with_name(named.name.swapcase())
-    return other.exists() and other.samefile(named)
+    for above in (folder.absolute(), *folder.absolute().parents):
+        # A folder may be the root of another file system than the one that knows its name, so what it holds tells more.
+        for name in _names(above):
+            other = above / name.swapcase()
+            if other.name != name:
+                return os.path.lexists(other) and os.path.samestat(other.lstat(), (above / name).lstat())
+    return False
 
 
-def check_distinct(folder: Path, places: Sequence[str]) -> None:
+def _names(folder: Path) -> Iterator[str]:
+    with suppress(OSError), os.scandir(folder) as entries:
+        yield from (entry.name for entry in entries)
+
+
+def check_distinct(folder: Path, places: Sequence[str], *, ignore_case: bool) -> None:
     """Refuse a plan in which two outputs are the same file, or one is a folder of another."""
-    key = folded if ignores_case(folder) else str
+    key = folded if ignore_case else str
     seen: dict[str, str] = {}
     for number, place in enumerate(places, start=1):
         other = seen.setdefault(key(place), place)
         if len(seen) < number:
-            both = "" if other == place else f" and {folder / place}"
-            raise EvoSplitError(
-                f"two outputs would be the same file, {folder / other}{both}; give one of them another name"
-            )
+            raise same_file(folder, other, place)
     for above in {parent for place in {place.rpartition("/")[0] for place in seen} for parent in _upwards(place)}:
         if above in seen:
             raise EvoSplitError(f"{folder / seen[above]} would be a file and a folder; give one of them another name")
+
+
+def same_file(folder: Path, one: str, other: str) -> EvoSplitError:
+    """Return the error for two outputs that have one name."""
+    both = "" if one == other else f" and {folder / other}"
+    return EvoSplitError(f"two outputs would be the same file, {folder / one}{both}; give one of them another name")
 
 
 def folded(name: str) -> str:

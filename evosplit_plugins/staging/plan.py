@@ -101,16 +101,18 @@ class Plan:
             check_alone(self.root)
         reports = {self.spot(path) for path in self.reports}
         manifests = {self.spot(path) for path in self.manifests}
-        spots = [*((0, str(place)) for place in self.files), *(map(self.spot, (*self.reports, *self.manifests)))]
-        for at, folder in enumerate(self.folders):
-            reserved = [RECORD] if at == 0 and self.root is not None else []
-            check_distinct(folder, [*reserved, *(place for where, place in spots if where == at)])
+        for folder in self.folders:
+            self.check_distinct(folder, ignore_case=ignores_case(folder))
+        ignore_case = ignores_case(self.folders[0])
         views = [View(folder) for folder in self.folders]
-        existing = {spot: state for spot in spots if (state := views[spot[0]].state(spot[1]))}
+        existing = {spot: state for spot in self._spots if (state := views[spot[0]].state(spot[1]))}
         runs = [] if self.root is None else read_record(self.root)
         replaced = [run for run in runs if self._replaces(run)]
         known = {(0, place): entry for run in replaced for place, entry in run.files.items()}
-        inputs = _Inputs(self.inputs, ignores_case(self.folders[0]))
+        if ignore_case:
+            planned = {folded(place): place for at, place in self._spots if at == 0}
+            known = {(0, planned.get(folded(place), place)): entry for (_, place), entry in known.items()}
+        inputs = _Inputs(self.inputs, ignore_case)
         strange = []
         for spot in existing:
             inputs.check(self.path(spot), known.get(spot))
@@ -149,7 +151,10 @@ class Plan:
             remedies = {
                 errno.ENOSPC: "free some space or choose another disk",
                 errno.EDQUOT: "free some space or choose another disk",
-                errno.EXDEV: "the images are on another file system, so use images='symlink' or 'copy'",
+                errno.EXDEV: "the images are on another file system, so use images='symlink' or images='copy'",
+                errno.ENOSYS: "if no links can be made there, use images='copy'",
+                errno.EOPNOTSUPP: "if no links can be made there, use images='copy'",
+                errno.EPERM: "choose a directory that you may write to, or images='copy' if no links can be made there",
                 errno.EACCES: "choose a directory that you may write to",
                 errno.EROFS: "choose a directory that you may write to",
             }
@@ -172,6 +177,17 @@ class Plan:
     def path(self, spot: Spot) -> Path:
         """Return where something belongs."""
         return self.folders[spot[0]] / spot[1]
+
+    def check_distinct(self, folder: Path, *, ignore_case: bool) -> None:
+        """Refuse two outputs in a folder that are the same file there, or of which one is a folder of another."""
+        at = self.folders.index(folder)
+        reserved = [RECORD] if at == 0 and self.root is not None else []
+        places = [*reserved, *(place for where, place in self._spots if where == at)]
+        check_distinct(folder, places, ignore_case=ignore_case)
+
+    @cached_property
+    def _spots(self) -> Sequence[Spot]:
+        return [*((0, str(place)) for place in self.files), *(map(self.spot, (*self.reports, *self.manifests)))]
 
     def _below_root(self, path: Path) -> str | None:
         if self.root is None:

@@ -57,7 +57,8 @@ def read_record(root: Path) -> list[Run]:
         runs = [Run(str(run["writer"]), dict(run["files"]), list(run["folders"])) for run in record["runs"]]
         for place in (place for run in runs for place in (*run.files, *run.folders)):
             pure = PurePosixPath(place)
-            if pure.is_absolute() or not pure.parts or ".." in pure.parts or str(pure) != place or "\\" in place:
+            foreign = os.sep == "\\" and "\\" in place  # elsewhere a letter like any other
+            if pure.is_absolute() or not pure.parts or ".." in pure.parts or str(pure) != place or foreign:
                 raise ValueError(f"it names {place!r}")
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise EvoSplitError(

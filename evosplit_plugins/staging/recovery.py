@@ -20,7 +20,7 @@ try:
 except ImportError:  # Windows, where a run cannot tell whether another one is alive
     fcntl = None
 
-__all__ = ["check_alone", "hold", "kept_path", "put_in_order", "settle"]
+__all__ = ["check_alone", "hold", "kept_path", "put_in_order", "remove", "settle"]
 
 _FOLDER = re.compile(r"\.evosplit-(?:output|file)-[0-9a-f]{8}")
 _PARTS = {"lock", "others", "main", "new", "old", "journal", "journal.tmp", "done"}
@@ -66,10 +66,11 @@ def _settle(bench: Path) -> None:
             put_in_order(bench)
         finally:
             os.close(lock)
+        remove(bench)
 
 
 def put_in_order(bench: Path) -> None:
-    """Take back a commit that is not done, or clear up after one that is; then remove the folder."""
+    """Take back a commit that is not done, or clear up after one that is; `remove` may take the folder then."""
     others: list[str] = []
     with suppress(OSError, ValueError):  # killed before they were written down, and so before they were made
         others = json.loads((bench / "others").read_text(encoding="utf-8"))
@@ -79,9 +80,13 @@ def put_in_order(bench: Path) -> None:
     if journal.exists():
         _roll_back(json.loads(journal.read_text(encoding="utf-8")), benches)
         journal.unlink()
-    for other in benches[1:]:
-        if other is not None:
-            shutil.rmtree(other, ignore_errors=True)
+    for other in map(Path, others):
+        if other in benches:
+            for name in ("new", "old"):
+                shutil.rmtree(other / name, ignore_errors=True)
+            (other / "main").unlink()  # last: without it, nobody would know where the folder belongs
+        with suppress(OSError):  # it is not empty, or gone
+            other.rmdir()
     if done.exists():
         for name in ("old", "new"):
             shutil.rmtree(bench / name, ignore_errors=True)
@@ -89,6 +94,10 @@ def put_in_order(bench: Path) -> None:
             with suppress(OSError):  # it is not empty, or gone
                 (bench.parent / folder).rmdir()
         done.unlink()
+
+
+def remove(bench: Path) -> None:
+    """Remove the folder of a run, whose lock is no longer open: NFS and FUSE keep a file that is, and its folder."""
     shutil.rmtree(bench, ignore_errors=True)
 
 

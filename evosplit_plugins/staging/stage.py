@@ -14,9 +14,9 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from evosplit import EvoSplitError
-from evosplit_plugins.staging.paths import View, files_below, tops, write_new
+from evosplit_plugins.staging.paths import View, files_below, folded, ignores_case, same_file, tops, write_new
 from evosplit_plugins.staging.record import RECORD, Entry, Run, written_record
-from evosplit_plugins.staging.recovery import check_alone, hold, kept_path, put_in_order
+from evosplit_plugins.staging.recovery import check_alone, hold, kept_path, put_in_order, remove
 
 if TYPE_CHECKING:
     from evosplit_plugins.staging.plan import Changes, Plan, Spot
@@ -67,6 +67,8 @@ class Staging:
                     write_new(bench / "main", str(self._benches[0].absolute()))
                 (bench / "new").mkdir()
                 (bench / "old").mkdir()
+                if ignores_case(bench):  # which an empty folder did not tell when the plan was checked
+                    self._plan.check_distinct(folder, ignore_case=True)
             if self._plan.root is not None:
                 check_alone(self._plan.root, self._benches[0].name)
         except BaseException:
@@ -107,16 +109,21 @@ class Staging:
         given, below = os.fspath(source), os.fspath(place)
         path = f"{self._new}/{below}"
         self._make_folder(below)
-        if mode == "symlink":
-            os.symlink(given, path)  # noqa: PTH211
-            self._put[below] = {"link": given}
-        elif mode == "hardlink":
-            os.link(os.path.realpath(given), path)  # the file itself, where the source is a symbolic link
-            self._put[below] = {"hard": True}
-        else:
-            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
-            shutil.copyfile(given, path)
-            self._put[below] = {"source": str(Path(given).absolute())}
+        try:
+            if mode == "symlink":
+                os.symlink(given, path)  # noqa: PTH211
+                self._put[below] = {"link": given}
+            elif mode == "hardlink":
+                os.link(os.path.realpath(given), path)  # the file itself, where the source is a symbolic link
+                self._put[below] = {"hard": True}
+            else:
+                os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+                shutil.copyfile(given, path)
+                self._put[below] = {"source": str(Path(given).absolute())}
+        except FileExistsError:
+            # What was not listed, since only the split decides on its folder, shows here that case does not matter.
+            other = next((other for other in self._put if folded(other) == folded(below)), below)
+            raise same_file(self._plan.folders[0], other, below) from None
 
     def _make_folder(self, below: str) -> None:
         """Make the folder of a file of the output directory, once."""
@@ -129,6 +136,9 @@ class Staging:
         """Move everything to its place, and what it replaces away."""
         main, folders = self._benches[0], self._plan.folders
         made = [files_below(bench / "new") for bench in self._benches]
+        if ignores_case(main):  # and may list names in another case than they were given
+            given = {folded(place): place for place in (*map(str, self._plan.files), *self._put)}
+            made[0] = ([given.get(folded(place), place) for place in made[0][0]], made[0][1])
         if self._plan.root is not None:
             record = self._record(*made[0])
             write_new(main / "new" / RECORD, record)
@@ -179,11 +189,14 @@ class Staging:
                 )
 
     def _leave(self) -> None:
-        if self._benches[0].is_dir():
-            put_in_order(self._benches[0])
-        if self._lock is not None:
-            os.close(self._lock)
-            self._lock = None
+        try:
+            if self._benches[0].is_dir():
+                put_in_order(self._benches[0])
+        finally:
+            if self._lock is not None:
+                os.close(self._lock)
+                self._lock = None
+        remove(self._benches[0])
         if not self._committed:
             for folder in reversed(self._made):
                 with suppress(OSError):

@@ -102,7 +102,7 @@ def test_proportions_of_any_sum(asked, m, sizes):
         ((0.5, float("nan")), 10, "the ratio of 'test' is nan"),
         ((0.5, float("inf")), 10, "the ratio of 'test' is inf"),
         ((0.98, 0.01, 0.01), 10, "the ratio 0.01 gives subset 'val' no sample out of 10; raise it or drop"),
-        ((0.4, 0.3, 0.3), 2, "3 subsets for 2 samples; each subset needs at least one sample"),
+        ((0.4, 0.3, 0.3), 2, "3 subsets for 2 samples; each needs at least one"),
         ((1.0,), 10, r"1 subset\(s\) make no split; give at least two"),
         ({}, 10, r"0 subset\(s\) make no split"),
         ("8:2", 10, "ratios='8:2' is neither a dict"),

@@ -118,7 +118,7 @@ def test_no_label_at_all():
         ({"ratios": (0.9, 0.05, 0.05)}, "the ratio 0.05 gives subset 'test' no sample out of 8"),
         ({"counts": [[0.5]]}, r"counts\[0, 0\] is 0.5"),
         ({"counts": np.zeros((0, 2))}, "counts is empty"),
-        ({"counts": [[1]]}, "2 subsets for 1 samples"),
+        ({"counts": [[1]]}, "2 subsets for 1 sample; each needs at least one"),
     ],
 )
 def test_bad_arguments(options, message):

@@ -7,13 +7,16 @@ import errno
 import itertools
 import json
 import os
+import shutil
 import tempfile
+from contextlib import nullcontext
 from functools import cache
 from pathlib import Path, PurePosixPath
 
 import numpy as np
 import pytest
 from coco_files import tree, write
+from file_systems import MOUNTABLE, mounted
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 from killing import run_killed
@@ -21,7 +24,7 @@ from killing import run_killed
 from evosplit import EvoSplitError, LabelCounts, Split, split
 from evosplit.report.html import report_page
 from evosplit_plugins.coco import apply_split
-from evosplit_plugins.staging import RECORD, Plan, paths
+from evosplit_plugins.staging import RECORD, Plan, paths, plan
 
 NAMES = ("train", "val", "test")
 FOLDERS = {
@@ -36,6 +39,30 @@ def unsynced():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "fsync", lambda handle: None)
         yield
+
+
+@pytest.fixture(scope="module", params=["here", *MOUNTABLE])
+def disk(request, tmp_path_factory):
+    """Give a folder on the file system of the tests, and on such others as there are."""
+    folder = tmp_path_factory.mktemp("disk")
+    if request.param == "here":
+        yield folder
+    else:
+        with mounted(request.param, folder) as place:
+            yield place
+
+
+@pytest.fixture
+def tmp_path(disk):
+    """Give an empty folder on the file system of the test."""
+    with tempfile.TemporaryDirectory(dir=disk) as folder:
+        yield Path(folder).resolve()
+
+
+@pytest.fixture
+def step(request):
+    """Give the distance between points at which a run is killed: all of them here, some on slower file systems."""
+    return 1 if "here" in request.node.callspec.params.values() else 4
 
 
 def files(folder):
@@ -117,12 +144,11 @@ def expected(layout, mode, names, made):
     return found
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(
-    layouts=st.tuples(*[st.sampled_from(sorted(FOLDERS))] * 2),
-    modes=st.tuples(*[st.sampled_from(["none", "symlink", "hardlink", "copy"])] * 2),
-    overwrite=st.tuples(st.booleans(), st.booleans()),
-    place=st.sampled_from(
+ASKED = {
+    "layouts": st.tuples(*[st.sampled_from(sorted(FOLDERS))] * 2),
+    "modes": st.tuples(*[st.sampled_from(["none", "symlink", "hardlink", "copy"])] * 2),
+    "overwrite": st.tuples(st.booleans(), st.booleans()),
+    "place": st.sampled_from(
         [
             "beside",
             "around",
@@ -135,7 +161,7 @@ def expected(layout, mode, names, made):
             "linked files",
         ]
     ),
-    names=st.sampled_from(
+    "names": st.sampled_from(
         [
             ["a.jpg", "b.jpg", "c.jpg", "d.jpg", "e.jpg", "f.jpg"],
             ["a.jpg", "A.jpg", "deep/a.jpg", "deep/er/b.jpg", "train/c.jpg"],
@@ -143,13 +169,30 @@ def expected(layout, mode, names, made):
             ["split.json", "instances_train.json", "images/x.jpg", "train.txt"],
         ]
     ),
-    killed=st.tuples(*[st.none() | st.integers(0, 60)] * 2),
-)
-def test_inputs_stay_and_outputs_are_whole(layouts, modes, overwrite, place, names, killed):
+    "killed": st.tuples(*[st.none() | st.integers(0, 60)] * 2),
+}
+
+
+@settings(max_examples=80, suppress_health_check=[HealthCheck.too_slow])
+@given(**ASKED)
+def test_inputs_stay_and_outputs_are_whole(tmp_path_factory, **asked):
     """Whatever is asked for, and killed when, no file that was there changes; the output is the old or the new one."""
-    with tempfile.TemporaryDirectory() as folder:
+    check_whole(tmp_path_factory.getbasetemp(), **asked)
+
+
+@settings(max_examples=15, suppress_health_check=[HealthCheck.too_slow])
+@given(**ASKED)
+def test_inputs_stay_and_outputs_are_whole_on_any_disk(disk, **asked):
+    """The same holds on each file system."""
+    check_whole(disk, **asked)
+
+
+def check_whole(disk, layouts, modes, overwrite, place, names, killed):
+    """Write twice, and look at every file after each time."""
+    with tempfile.TemporaryDirectory(dir=disk) as folder:
         base = Path(folder).resolve()
         out, images = build(base, names, place)
+        spelled = paths.folded if paths.ignores_case(base) else str
         precious = files(base)
         for turn in (0, 1):
             before = files(base)
@@ -185,11 +228,12 @@ def test_inputs_stay_and_outputs_are_whole(layouts, modes, overwrite, place, nam
             assert {path: after.get(path) for path in precious} == precious
             new = {path for path in after if path not in precious}
             whole = {
-                (out.resolve() / path).relative_to(base).as_posix() for path in expected(layout, mode, names, made)
+                spelled((out.resolve() / path).relative_to(base).as_posix())
+                for path in expected(layout, mode, names, made)
             }
             event("the old one" if after == before else "the new one")
             if after != before:
-                assert new == whole
+                assert {spelled(path) for path in new} == whole
             elif killed[turn] is None:
                 assert refused is not None
 
@@ -231,7 +275,7 @@ def fill(base, seed, *, overwrite=True, more=()):
 
 
 @pytest.mark.parametrize("existing", [False, True])
-def test_killed_at_any_point_the_next_run_puts_all_in_order(tmp_path, existing):
+def test_killed_at_any_point_the_next_run_puts_all_in_order(tmp_path, step, existing):
     """All files of a plan, in three folders, are the old ones or the new ones, wherever the process was killed."""
     write(tmp_path / "source", "picture")
     write(tmp_path / "out" / "notes", "mine")
@@ -240,7 +284,7 @@ def test_killed_at_any_point_the_next_run_puts_all_in_order(tmp_path, existing):
     if existing:
         fill(tmp_path, seed=0)
     old = files(tmp_path)
-    for at in range(1000):
+    for at in range(0, 1000, step):
         ended = run_killed(lambda: fill(tmp_path, seed=1), at)
         Plan(tmp_path / "out", reports=[tmp_path / "reports" / "x"], manifests=[tmp_path / "x"]).check()
         now = files(tmp_path)
@@ -263,8 +307,8 @@ def test_killed_at_any_point_the_next_run_puts_all_in_order(tmp_path, existing):
         if ended:
             break
     assert outcomes == sorted(outcomes, reverse=True)
-    assert outcomes.count("old") > 30
-    assert outcomes.count("new") > 5
+    assert outcomes.count("old") > 30 // step
+    assert outcomes.count("new") > 5 // step
 
 
 def remove(base, kept):
@@ -277,7 +321,7 @@ def remove(base, kept):
             path.unlink()
 
 
-def test_a_killed_recovery_is_recovered_from(tmp_path):
+def test_a_killed_recovery_is_recovered_from(tmp_path, step):
     """Killed while it puts things in order, the next run does it."""
     write(tmp_path / "source", "picture")
     fill(tmp_path, seed=0)
@@ -285,18 +329,20 @@ def test_a_killed_recovery_is_recovered_from(tmp_path):
     made_with(1)
     recover = Plan(tmp_path / "out").check
     points = 0
-    for at in range(0, 200, 3):
+    for at in range(0, 200, 3 * step):
         if run_killed(lambda: fill(tmp_path, seed=1), at):
             break
         for again in itertools.count():
             if run_killed(recover, again):
                 break
         recover()
-        if files(tmp_path) != old:
-            assert files(tmp_path)["out/a"] == b"a 1"
+        now = files(tmp_path)
+        assert not [path for path in now if ".evosplit-" in path]
+        if now != old:
+            assert now["out/a"] == b"a 1"
             fill(tmp_path, seed=0)
         points += again
-    assert points > 50
+    assert points > 50 // step
 
 
 def test_a_failure_while_moving_takes_everything_back(tmp_path, monkeypatch):
@@ -339,6 +385,19 @@ def test_an_earlier_output_is_replaced_whole(tmp_path):
     assert {place for place in found if "0" in place or "gone" in place} == {"only0", "only0/notes"}
     assert found["theirs/x"] == b"theirs"
     assert "pictures1/copy" in found
+
+
+@pytest.mark.parametrize("name", ["a b", "-a", "ü 😀", "new\nline", "a\\b", "%s", "'\"", " a ", "[a]*", "con."])
+def test_an_earlier_output_is_replaced_whatever_its_names(tmp_path, name):
+    """A name that the file system takes is written, recorded and replaced."""
+    write(tmp_path / "source", "picture")
+    try:
+        write(tmp_path / name, "")
+    except OSError:
+        return  # this one does not
+    for seed in (0, 1):
+        fill(tmp_path, seed=seed, more=[f"{name}/{name}"])
+        assert (tmp_path / "out" / name / name).read_text() == f"{name}/{name} {seed}"
 
 
 @pytest.mark.parametrize(
@@ -393,14 +452,14 @@ def test_single_files_are_replaced_by_their_like_only(tmp_path):
     report.write_text(page)
     made.save(manifest)
     Plan(None, reports=[report], manifests=[manifest]).check()
-    for plan in (Plan(None, reports=[manifest]), Plan(None, manifests=[report])):
+    for wrong in (Plan(None, reports=[manifest]), Plan(None, manifests=[report])):
         with pytest.raises(EvoSplitError, match="exists, but was not written by EvoSplit, or was changed since"):
-            plan.check()
+            wrong.check()
     report.write_text(page.replace("EvoSplit", "My"))
     manifest.write_text(manifest.read_text().replace('"ids": [0', '"ids": [7'))
-    for plan in (Plan(None, reports=[report]), Plan(None, manifests=[manifest])):
+    for wrong in (Plan(None, reports=[report]), Plan(None, manifests=[manifest])):
         with pytest.raises(EvoSplitError, match="or was changed since"):
-            plan.check()
+            wrong.check()
     with pytest.raises(EvoSplitError, match=r"page\.html is the input .*page\.html; choose another output"):
         Plan(None, reports=[report], inputs=[tmp_path / "." / "page.html"]).check()
 
@@ -410,27 +469,115 @@ def test_two_outputs_are_never_one_file(tmp_path, monkeypatch, names):
     """Neither by name, nor as file and folder, nor where the file system does not tell their names apart."""
     places = [PurePosixPath(name) for name in names]
     if names[0].isalpha() and names[0] != names[1] and names[0] != "x":
-        Plan(tmp_path / "out", files=places).check()
+        if not paths.ignores_case(tmp_path):
+            Plan(tmp_path / "out", files=places).check()
     elif names[1] == RECORD:
         places.append(PurePosixPath(RECORD))
-    monkeypatch.setattr(paths, "ignores_case", lambda folder: True)
+    monkeypatch.setattr(plan, "ignores_case", lambda folder: True)
     with pytest.raises(EvoSplitError, match=r"would be (the same|a) file.*; give one of them another name"):
         Plan(tmp_path / "out", files=places).check()
 
 
 def test_the_case_of_names_is_told_from_the_file_system(tmp_path):
-    """Whether Name is name is looked up, also for a folder that does not exist yet."""
-    (tmp_path / "probe").mkdir()
-    told = paths.ignores_case(tmp_path / "probe" / "not" / "yet")
-    assert told == (tmp_path / "PROBE").exists()
+    """Whether Name is name is looked up in a folder, above it if it is empty or does not exist yet."""
+    for folder in (tmp_path, tmp_path / "0", tmp_path / "0" / "not" / "yet"):
+        (tmp_path / "probe").mkdir()
+        assert paths.ignores_case(folder) == (tmp_path / "PROBE").exists()
+        (tmp_path / "probe").rmdir()
+        (tmp_path / "0").mkdir(exist_ok=True)
+
+
+def test_names_that_differ_in_case_on_an_empty_disk(disk):
+    """An empty disk, whose own name another file system knows, is told at the latest by what is written on it."""
+    assert not list(disk.iterdir())
+    (disk / "probe").touch()
+    ignored = (disk / "PROBE").exists()
+    (disk / "probe").unlink()
+    refusal = pytest.raises(EvoSplitError, match="two outputs would be the same file") if ignored else nullcontext()
+    with refusal, Plan(disk, writer="test", files=["a", "A"]).stage():
+        pass
+    assert not list(disk.iterdir())
+    write(disk / "notes", "mine")
+    refusal = pytest.raises(EvoSplitError, match="NOTES exists, but was not written") if ignored else nullcontext()
+    with refusal:
+        Plan(disk, files=["NOTES"]).check()
+    (disk / "notes").unlink()
+
+
+@pytest.mark.parametrize("mode", ["symlink", "hardlink", "copy"])
+def test_pictures_that_were_not_listed_are_never_one_file(tmp_path, mode):
+    """What is put into a folder that only the split decides on is not replaced by another picture either."""
+    source = write(tmp_path / "source", "picture")
+    names = ("train/a.jpg", "train/A.jpg") if paths.ignores_case(tmp_path) else ("train/a.jpg", "train/a.jpg")
+    with (
+        pytest.raises(EvoSplitError, match=rf"same file, .*{names[0]}.*; give one of them another name"),
+        Plan(tmp_path / "out", writer="test").stage() as stage,
+    ):
+        [stage.put(mode, source, name) for name in names]
+    assert set(tree(tmp_path)) == {"source"}
+
+
+@pytest.mark.parametrize(
+    ("code", "remedy"),
+    [
+        (errno.ENOSYS, "if no links can be made there, use images='copy'"),
+        (errno.EPERM, "choose a directory that you may write to, or images='copy'"),
+        (errno.EXDEV, "use images='symlink' or images='copy'"),
+        (errno.EROFS, "choose a directory that you may write to"),
+    ],
+)
+def test_a_disk_that_cannot_says_what_to_do(tmp_path, monkeypatch, code, remedy):
+    """Where links cannot be made, the remedy is to copy."""
+
+    def fail(*arguments):
+        raise OSError(code, os.strerror(code))
+
+    source = write(tmp_path / "source", "picture")
+    monkeypatch.setattr(os, "link", fail)
+    with (
+        pytest.raises(EvoSplitError, match=rf"{os.strerror(code)}; nothing was changed; .*{remedy}"),
+        Plan(tmp_path / "out", writer="test").stage() as stage,
+    ):
+        stage.put("hardlink", source, "a")
+    assert set(tree(tmp_path)) == {"source"}
+
+
+def test_an_output_in_another_case_replaces_the_earlier_one(tmp_path):
+    """Where Name is name, the file of an earlier run is known by either; elsewhere it is another file."""
+    for name in ("Deep/Name", "deep/name"):
+        with Plan(tmp_path / "out", writer="test", files=[name], overwrite=True).stage() as stage:
+            stage.path(PurePosixPath(name)).write_text(name)
+            stage.commit()
+    assert {place: content for place, content in files(tmp_path / "out").items() if place != RECORD} == {
+        "deep/name": b"deep/name"
+    }
+
+
+def test_nothing_is_open_in_a_folder_that_is_removed(tmp_path, monkeypatch):
+    """NFS and FUSE would keep the file, and with it the folder, which would look like a run that is still writing."""
+    removed = []
+
+    def watch(folder, **options):
+        opened = [str(each.readlink()) for each in Path("/proc/self/fd").glob("*") if each.is_symlink()]
+        removed.append([path for path in opened if path.startswith(f"{folder}/")])
+        rmtree(folder, **options)
+
+    rmtree = shutil.rmtree
+    write(tmp_path / "source", "picture")
+    monkeypatch.setattr(shutil, "rmtree", watch)
+    fill(tmp_path, seed=0)
+    run_killed(lambda: fill(tmp_path, seed=1), 30)
+    fill(tmp_path, seed=1)
+    assert len(removed) > 5
+    assert not any(removed)
 
 
 def test_two_runs_do_not_write_at_once(tmp_path):
     """While a run writes into a directory, another is refused and leaves it alone."""
-    plan = Plan(tmp_path / "out", writer="test", files=[PurePosixPath("a")])
-    with plan.stage() as stage:
+    writing = Plan(tmp_path / "out", writer="test", files=[PurePosixPath("a")])
+    with writing.stage() as stage:
         with pytest.raises(EvoSplitError, match="another run is writing to"):
-            plan.check()
+            writing.check()
         stage.path(PurePosixPath("a")).write_text("a")
         stage.commit()
     assert set(tree(tmp_path / "out")) == {"a", RECORD}
@@ -449,8 +596,8 @@ def test_what_appears_meanwhile_stays(tmp_path):
     """A file that turns up between the check and the move is not replaced."""
     write(tmp_path / "source", "picture")
     fill(tmp_path, seed=0)
-    plan = Plan(tmp_path / "out", writer="test", files=[PurePosixPath("new")], overwrite=True)
-    with plan.stage() as stage:
+    writing = Plan(tmp_path / "out", writer="test", files=[PurePosixPath("new")], overwrite=True)
+    with writing.stage() as stage:
         stage.path(PurePosixPath("new")).write_text("ours")
         write(tmp_path / "out" / "new", "theirs")
         with pytest.raises(EvoSplitError, match="new exists, but was not written by EvoSplit"):

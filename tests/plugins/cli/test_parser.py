@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 
 import pytest
 
@@ -53,12 +54,14 @@ def test_values_of_flags_are_no_paths(there, words):
         ("split a.json -o out --folds 2 --tag=x", "--tag belongs to evosplit fiftyone split"),
         ("fiftyone split a b --folds 2", "unrecognized arguments: b; give one DATASET"),
         ("split a.json --folds 2", "evosplit coco split: error: the following arguments are required: -o/--output"),
+        ("split a.json -o '' --folds 2", "argument -o/--output: it is empty; name a directory, or . for this one"),
+        ("demo -o ''", "argument -o/--output: it is empty; name a directory, or . for this one"),
         ("demo -o out --imgaes 3", "--imgaes looks like --images (see evosplit demo --help)"),
     ],
 )
 def test_what_is_mistyped_is_named_with_what_helps(there, capsys, words, told):
     """One line on stderr, exit code 2 as a value; nothing is written."""
-    assert main(words.split()) == 2
+    assert main(shlex.split(words)) == 2
     out, err = capsys.readouterr()
     assert (out, err.count("\n")) == ("", 1)
     assert told in err

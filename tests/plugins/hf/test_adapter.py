@@ -309,6 +309,7 @@ BAD_INPUT = {
     "a refused name": ("{tmp}/source", {}, {"ratios": {"train": 1, "val-2": 1}}, "refuses the split name 'val-2'"),
     "a size that is none": ("{tmp}/source", {}, {"max_shard_size": "many"}, "max_shard_size='many' is no size"),
     "no output": ("{tmp}/source", {}, {"output": None}, "output=None names no directory"),
+    "empty output": ("{tmp}/source", {}, {"output": ""}, "output='' names no directory"),
 }
 
 
