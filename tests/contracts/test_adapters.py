@@ -267,7 +267,7 @@ class TestBadRequests:
 
     def test_one_sample(self, host, tmp_path):
         """One sample makes no split."""
-        with pytest.raises(EvoSplitError, match="1 samples"):
+        with pytest.raises(EvoSplitError, match="3 subsets for 1 sample;"):
             split(host, Request(ratios=RATIOS), tmp_path / "out", samples(1))
 
 
