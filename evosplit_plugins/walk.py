@@ -245,7 +245,8 @@ def _groups(
     if request.group_copies and source.pictures is not None:
         copies = find_copies(source.pictures, locked)
         if copies.n_torn:
-            notes.append(f"{copies.n_torn} pictures are locked into several subsets, so they leak.")
+            leaking = counted(copies.n_torn, "picture is", "pictures are")
+            notes.append(f"{leaking} locked into several subsets, so they leak.")
         if copies.n_pictures:
             pictures = counted(copies.n_pictures, "picture", "pictures")
             said = f"{copies.n_samples:,} {adapter.nouns.samples} are copies of {pictures}, by file name"

@@ -19,7 +19,7 @@ import scipy.sparse as sp
 from evosplit.counts import LabelCounts
 from evosplit.errors import EvoSplitError
 from evosplit.ratios import Subsets, largest_remainder
-from evosplit.wording import listed
+from evosplit.wording import counted, listed
 
 __all__ = [
     "FEW_NUMBERS",
@@ -315,14 +315,14 @@ def _locked_rows(
         unknown = [sample for sample in wanted if not isinstance(sample, Hashable) or sample not in position]
         if unknown:
             raise EvoSplitError(
-                f"locked[{name!r}] names {len(unknown)} ids that the data set does not have "
+                f"locked[{name!r}] names {counted(len(unknown), 'id', 'ids')} that the data set does not have "
                 f"({listed(map(repr, unknown), NAMED)}); leave them out, or add the samples"
             )
         rows = np.array([position[sample] for sample in wanted], dtype=np.int64)
         elsewhere = rows[(fixed[rows] != FREE) & (fixed[rows] != number[name])]
         if len(elsewhere):
             raise EvoSplitError(
-                f"{len(elsewhere)} samples are locked into {name!r} and into another subset: "
+                f"{counted(len(elsewhere), 'sample is', 'samples are')} locked into {name!r} and into another subset: "
                 f"{listed(map(repr, counts.ids[elsewhere].tolist()), NAMED)}; lock each into one"
             )
         fixed[rows] = number[name]
@@ -340,7 +340,7 @@ def _lock_companions(index: GroupIndex, fixed: Ints, subsets: Subsets) -> Ints:
         shown = [repr(index.names[i]) for i in torn]
         where = " and ".join(repr(subsets.names[j]) for j in np.flatnonzero(holds[torn[0]]))
         raise EvoSplitError(
-            f"{len(torn)} groups are locked into more than one subset ({listed(shown, NAMED)}; "
+            f"{counted(len(torn), 'group is', 'groups are')} locked into more than one subset ({listed(shown, NAMED)}; "
             f"the first into {where}); unlock some of their samples, or leave them out of groups"
         )
     subset_of_group = np.where(holds.any(axis=1), holds.argmax(axis=1), FREE)

@@ -20,6 +20,7 @@ from typing import Any
 
 from evosplit.errors import EvoSplitError
 from evosplit.measures import Measures
+from evosplit.wording import counted
 
 __all__ = ["FORMAT", "VERSION", "check_manifest", "difference_of_ids", "ids_hash", "manifest_schema"]
 
@@ -147,7 +148,7 @@ def difference_of_ids(given: Sequence[Any], known: Sequence[Any]) -> str | None:
     --------
     >>> difference_of_ids(["b", "a"], ["a", "b"])
     >>> print(difference_of_ids(["a", "c"], ["a", "b"]))
-    1 ids are not in the split (first: 'c'); 1 ids of the split are missing (first: 'b'); 1 ids agree
+    1 id is not in the split (first: 'c'); 1 id of the split is missing (first: 'b'); 1 id agrees
     >>> print(difference_of_ids(["1", "2"], [1, 2]).rpartition("; ")[2])
     they differ in type only, such as '1' in the data and 1 in the split: convert them
     """
@@ -156,11 +157,12 @@ def difference_of_ids(given: Sequence[Any], known: Sequence[Any]) -> str | None:
     missing = [sample for sample in known if sample not in in_data]
     parts = []
     if unknown:
-        parts.append(f"{len(unknown)} ids are not in the split (first: {unknown[0]!r})")
+        parts.append(f"{counted(len(unknown), 'id is', 'ids are')} not in the split (first: {unknown[0]!r})")
     if missing:
-        parts.append(f"{len(missing)} ids of the split are missing (first: {missing[0]!r})")
+        lost = counted(len(missing), "id of the split is", "ids of the split are")
+        parts.append(f"{lost} missing (first: {missing[0]!r})")
     if len(in_data) < len(given):
-        parts.append(f"{len(given) - len(in_data)} ids are repeated")
+        parts.append(f"{counted(len(given) - len(in_data), 'id is', 'ids are')} repeated")
     if unknown and missing:
         by_text = {str(sample): sample for sample in missing}
         alike = [sample for sample in unknown if str(sample) in by_text]
@@ -169,5 +171,5 @@ def difference_of_ids(given: Sequence[Any], known: Sequence[Any]) -> str | None:
             pair = f"{alike[0]!r} in the data and {by_text[str(alike[0])]!r} in the split"
             parts.append(f"{who} in type only, such as {pair}: convert them")
         else:
-            parts.append(f"{len(in_data & in_split)} ids agree")
+            parts.append(f"{counted(len(in_data & in_split), 'id agrees', 'ids agree')}")
     return "; ".join(parts) or None

@@ -22,6 +22,7 @@ from evosplit.problem import SplitProblem, build_problem
 from evosplit.ratios import Subsets, fold_subsets, resolve_subsets
 from evosplit.result import Split
 from evosplit.rng import Seed, Stream
+from evosplit.wording import counted
 
 __all__ = ["kfold", "split"]
 
@@ -342,7 +343,8 @@ def _around_locks(subsets: Subsets, constraints: Constraints) -> tuple[Subsets, 
     if aims != subsets.sizes and constraints.groups is not None:
         aims = _as_groups_allow(subsets.sizes, aims, constraints.groups, constraints.locked)
     notes = tuple(
-        f"{n} samples are locked into {name!r}, {n - size} more than the {size} asked for; the others share the rest."
+        f"{counted(n, 'sample is', 'samples are')} locked into {name!r}, {n - size} more than the {size} asked for; "
+        "the others share the rest."
         for name, n, size in zip(subsets.names, held.tolist(), subsets.sizes, strict=True)
         if n > size
     )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
 from evosplit import EvoSplitError
-from evosplit.wording import listed
+from evosplit.wording import counted, listed
 from evosplit_plugins.coco.dataset import CocoData
 from evosplit_plugins.coco.layouts import Target
 
@@ -33,8 +33,8 @@ def image_names(data: CocoData) -> list[PurePosixPath]:
     ]
     if wrong:
         raise EvoSplitError(
-            f"{len(wrong)} images have no file name below the image folder: {listed(wrong, 3)}; "
-            "correct it, or leave the images where they are: images='none'"
+            f"{counted(len(wrong), 'image has', 'images have')} no file name below the image folder: "
+            f"{listed(wrong, 3)}; correct it, or leave the images where they are: images='none'"
         )
     return [PurePosixPath(name) for name in data.by_row(file.file_names for file in data.files)]
 
@@ -86,7 +86,7 @@ def find_images(data: CocoData, names: Sequence[PurePosixPath], roots: Sequence[
                 missing.append(str(names[row]))
     if missing:
         raise EvoSplitError(
-            f"{len(missing)} images are not in {', '.join(map(str, dict.fromkeys(roots)))}: "
+            f"{counted(len(missing), 'image is', 'images are')} not in {', '.join(map(str, dict.fromkeys(roots)))}: "
             f"{listed(missing, 3)}; correct image_root="
         )
     return [found[row] for row in range(len(names))]

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evosplit import EvoSplitError, LabelCounts, Split
+from evosplit.wording import counted
 from evosplit_plugins.contents import same_contents
 from evosplit_plugins.fiftyone_plugin import runs
 from evosplit_plugins.fiftyone_plugin.duplicates import find_links
@@ -248,7 +249,8 @@ def divided(source: FiftyOneSource, names: Sequence[str] | None) -> FiftyOneSour
         raise EvoSplitError(f"no sample of {source.called} {where} {', '.join(map(repr, chosen))}")
     position = {name: j for j, name in enumerate(chosen)}
     left_out = sum(not there for there in found)
-    notes = (f"{left_out} samples in none of the subsets were left out.",) if left_out else ()
+    left = counted(left_out, "sample in none of the subsets was", "samples in none of the subsets were")
+    notes = (f"{left} left out.",) if left_out else ()
     files = source.files or ()
     return replace(
         source,

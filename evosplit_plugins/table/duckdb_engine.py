@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from evosplit import EvoSplitError, MissingExtraError
-from evosplit_plugins.table.engine import HASH_BITS, ColumnType, Engine, separator_of
+from evosplit_plugins.table.engine import HASH_BITS, ColumnType, Engine, broken_line, separator_of
 
 __all__ = ["DuckEngine", "connect", "scan", "table_function"]
 
@@ -23,6 +23,7 @@ _KINDS = {
     "boolean": "boolean",
 }
 _GUESSED = re.compile(r"\b(DATE|TIME|TIMESTAMP|TIMESTAMP WITH TIME ZONE|UUID|\"NULL\")(?=$|[\[\],)])")
+_FILE = re.compile(r'sniffing file "(.+)"\.$|^ *file = (.+)$', re.MULTILINE)  # of CSV, in an error
 _NUMBERS = count()
 _FIRST = 10_000  # rows in which it is seen first whether a column ascends
 _READERS = {"parquet": "read_parquet", "csv": "read_csv", "json": "read_json"}
@@ -205,7 +206,9 @@ def table_function(paths: Sequence[Path], form: str, *, filename: bool = False) 
     if any("=" in path.parent.name for path in paths):
         more |= {"hive_partitioning": "true", "hive_types_autocast": "false"}
     if form == "csv":
+        # What is not said, DuckDB guesses: rows that begin with # are comments to it, and the first ones titles.
         more |= {"all_varchar": "true", "header": "true", "delim": _literal(separator_of(paths[0]))}
+        more |= {"quote": "'\"'", "escape": "'\"'", "comment": "''", "skip": "0"}
     if form == "json":
         with _as_sentences(), connect() as connection:
             guessed = connection.sql(f"SELECT * FROM read_json({files})")
@@ -230,6 +233,10 @@ def _as_sentences() -> Iterator[None]:
         said = str(error).strip().splitlines()[0]
         if "evosplit: " in said:
             raise EvoSplitError(said.partition("evosplit: ")[2]) from error
+        file = _FILE.search(str(error))
+        broken = file and broken_line(Path(file[1] or file[2]))
+        if broken:
+            raise EvoSplitError(broken, parameter=()) from error
         raise EvoSplitError(f"DuckDB cannot read the table: {said}", parameter=()) from error
 
 

@@ -9,7 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
-__all__ = ["HASH_BITS", "ColumnType", "Engine", "separator_of"]
+from evosplit.wording import counted
+
+__all__ = ["HASH_BITS", "ColumnType", "Engine", "broken_line", "separator_of"]
 
 HASH_BITS = 60  # of the hash that orders the rows of a table
 _SEPARATORS = (",", ";", "\t", "|")
@@ -30,6 +32,24 @@ def separator_of(path: Path) -> str:
         return not any('"' in cell for cell in cells), len(cells)
 
     return max(_SEPARATORS, key=told)
+
+
+def broken_line(path: Path) -> str | None:
+    """Name the first line of a CSV file that is not written as the format asks, and what is wrong with it."""
+    width = 0
+    with path.open("rb") as stream:
+        rows = csv.reader((line.decode() for line in stream), delimiter=separator_of(path), strict=True)
+        try:
+            for cells in rows:
+                width = width or len(cells)
+                if cells and len(cells) != width:
+                    cut = counted(len(cells), "cell", "cells")
+                    return f"{path}, line {rows.line_num}: {cut} where the heading has {width}; mend the line"
+        except UnicodeDecodeError:
+            return f"{path}, line {rows.line_num + 1}: this is not written in UTF-8; convert the file"
+        except csv.Error as error:
+            return f"{path}, line {rows.line_num}: {error}; mend its quotes, one in a cell is written twice"
+    return None
 
 
 @dataclass(frozen=True)

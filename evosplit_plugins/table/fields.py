@@ -311,7 +311,8 @@ class TableSource(Source):
         found = found.filter(pc.less_equal(found.column("n"), max(2, len(self) // 2)))
         torn = pc.fill_null(pc.less(found.column("first"), found.column("last")), False)
         n_torn = pc.sum(torn).as_py() or 0
-        said = [f"{n_torn} pictures are locked into several subsets, so they leak."] if n_torn else []
+        leaking = counted(n_torn, "picture is", "pictures are")
+        said = [f"{leaking} locked into several subsets, so they leak."] if n_torn else []
         found = found.filter(pc.invert(torn))
         if not len(found):
             return None, tuple(said)

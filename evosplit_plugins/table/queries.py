@@ -163,6 +163,10 @@ class Queries:
         """Count rows, and those that have an id."""
         return f"SELECT count(*) AS n_rows, count({self.engine.quoted(self.id)}) AS n_ids FROM {self.engine.data}"
 
+    def row_without_id(self) -> str:
+        """Give a row whose id is null."""
+        return f"SELECT * FROM {self.engine.data} WHERE {self.engine.quoted(self.id)} IS NULL LIMIT 1"
+
     def n_different(self) -> str:
         """Count the hashes of ids: as many as there are different ids, or by chance less."""
         hashed = self.engine.mixed([self.engine.quoted(self.id)])

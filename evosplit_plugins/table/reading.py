@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evosplit import EvoSplitError, LabelCounts
-from evosplit.wording import listed
+from evosplit.wording import counted, listed
 from evosplit_plugins.files import usual_order
 from evosplit_plugins.options import recorded
 from evosplit_plugins.source import Placement
@@ -66,7 +67,10 @@ def data_files(paths: Sequence[Path]) -> tuple[list[Path], str]:
     forms = {form_of(path) for path in found}
     if len(forms) > 1:
         raise EvoSplitError(f"{found[0].parent} mixes {' and '.join(sorted(forms))}; name files of one kind")
-    return found, forms.pop()
+    filled = [path for path in found if path.stat().st_size]  # Spark writes empty ones beside others
+    if not filled:
+        raise EvoSplitError(f"{found[0]} is empty; there is nothing to split")
+    return filled, forms.pop()
 
 
 def read_table(
@@ -260,8 +264,12 @@ def _checked_rows(queries: Queries, called: str, *, unique: bool, divided: bool)
     if n_rows == 0:
         raise EvoSplitError(f"{called} has no rows; there is nothing to split")
     if n_ids < n_rows:
+        row = queries.engine.first(queries.row_without_id())
+        others = [name for name in row if name != queries.id and not name.startswith(PREFIX)]
+        example = f", for example where {others[0]} is {reprlib.repr(row[others[0]])}" if others else ""
         raise EvoSplitError(
-            f"id_column={queries.id!r} is null in {n_rows - n_ids:,} of {n_rows:,} rows; every sample needs an id"
+            f"id_column={queries.id!r} is null in {n_rows - n_ids:,} of {n_rows:,} rows{example}; every sample needs "
+            "an id"
         )
     engine = queries.engine
     if not unique or engine.ascends(queries.id) or engine.first(queries.n_different())["n"] == n_rows:
@@ -270,9 +278,9 @@ def _checked_rows(queries: Queries, called: str, *, unique: bool, divided: bool)
         repeated = engine.first(queries.repeated_ids())
         if repeated["n"]:
             raise EvoSplitError(
-                f"id_column={queries.id!r} repeats {int(repeated['n']):,} ids, for example {repeated['example']!r} "
-                f"(up to {int(repeated['most']):,} rows with one id); give each row its own. If the table has a row "
-                "for each label, pass it as label_table=, and the table of ids in its place"
+                f"id_column={queries.id!r} repeats {counted(int(repeated['n']), 'id', 'ids')}, for example "
+                f"{repeated['example']!r} (up to {int(repeated['most']):,} rows with one id); give each row its "
+                "own. If the table has a row for each label, pass it as label_table=, and the table of ids in its place"
             )
     return n_rows, True
 

@@ -179,7 +179,8 @@ def _load(session: Any, files: Sequence[Path], form: str) -> Any:
     """Read files as texts where a format has no types; partitions named as Hive does are columns."""
     reader = session.read.format(form)
     if form == "csv":
-        reader = reader.option("header", True).option("sep", separator_of(files[0])).option("escape", '"')
+        # Rows that are no rows are an error, and a cell may hold a line break; each file is then read by one task.
+        reader = reader.options(header=True, sep=separator_of(files[0]), escape='"', multiLine=True, mode="FAILFAST")
     partitioned = [parent for path in files for parent in path.parents if "=" in parent.name]
     if partitioned:
         reader = reader.option("basePath", partitioned[-1].parent.absolute().as_uri())

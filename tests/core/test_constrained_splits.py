@@ -703,9 +703,9 @@ def test_pick_keeps_the_conditions():
         ({"groups": [1, 2]}, "groups has 2 values for 8 samples"),
         (
             {"groups": [0, 0, *range(1, 7)], "locked": {"train": [0], "test": [1]}},
-            r"1 groups are locked into more than one subset \(0; the first into 'train' and 'test'\)",
+            r"1 group is locked into more than one subset \(0; the first into 'train' and 'test'\)",
         ),
-        ({"locked": {"test": [8]}}, r"locked\['test'\] names 1 ids that the data set does not have \(8\)"),
+        ({"locked": {"test": [8]}}, r"locked\['test'\] names 1 id that the data set does not have \(8\)"),
         ({"locked": {"val": [1]}}, "locked names the subset 'val'; the subsets are 'train', 'test'"),
         ({"min_per_label": 0}, "min_per_label=0 is no minimum"),
         ({"label_weights": {"x": 2}}, "label_weights= names the label 'x'"),

@@ -394,7 +394,7 @@ def test_saved_and_replayed(tmp_path):
     assert again.sizes == made.sizes
     assert again.measures == made.measures
     assert again.quotas(["", "x", "y"]).tolist() == made.table[[2, 0, 1]].tolist()
-    with pytest.raises(EvoSplitError, match="the data is not what was split: 1 ids are not in the split"):
+    with pytest.raises(EvoSplitError, match="the data is not what was split: 1 id is not in the split"):
         again.quotas(["x", "y", "z"])
 
 

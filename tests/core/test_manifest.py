@@ -192,10 +192,10 @@ def test_difference_is_told_only_where_there_is_one(given_ids, known):
         ([1, 2, "3", "x"], "1 of them differ in type only, such as '3' in the data and 3 in the split"),
         (
             [1, 2, 9],
-            r"1 ids are not in the split \(first: 9\); 1 ids of the split are missing \(first: 3\); 2 ids agree",
+            r"1 id is not in the split \(first: 9\); 1 id of the split is missing \(first: 3\); 2 ids agree",
         ),
-        ([1, 2], r"1 ids of the split are missing \(first: 3\)$"),
-        ([1, 2, 3, 3], "^1 ids are repeated$"),
+        ([1, 2], r"1 id of the split is missing \(first: 3\)$"),
+        ([1, 2, 3, 3], "^1 id is repeated$"),
     ],
 )
 def test_difference_in_words(given_ids, message):

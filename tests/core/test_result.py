@@ -221,10 +221,10 @@ def test_replay_in_any_order(tmp_path):
 @pytest.mark.parametrize(
     ("ids", "message"),
     [
-        (["a.jpg", "b.jpg", "c.jpg", "ä.jpg", "e.jpg"], r"1 ids of the split are missing \(first: 'f.jpg'\)"),
+        (["a.jpg", "b.jpg", "c.jpg", "ä.jpg", "e.jpg"], r"1 id of the split is missing \(first: 'f.jpg'\)"),
         ([*COUNTS.ids.tolist(), "g.jpg", "h.jpg"], r"2 ids are not in the split \(first: 'g.jpg'\)"),
         ([1, 2], r"2 ids are not in the split \(first: 1\); 6 ids .* missing .*split anew"),
-        ([*COUNTS.ids.tolist(), "a.jpg"], "1 ids are repeated"),
+        ([*COUNTS.ids.tolist(), "a.jpg"], "1 id is repeated"),
     ],
 )
 def test_replay_on_other_data(ids, message):

@@ -39,7 +39,7 @@ def test_by_row_number():
     """A range is matched like the list of its numbers."""
     for ids in ([0, 1, 2, 3], [3, 1, 0, 2]):
         assert found(a_split(ids), range(4)) == found(a_split(ids), [0, 1, 2, 3])
-    with pytest.raises(EvoSplitError, match=r"1 ids are not in the split \(first: 4\)"):
+    with pytest.raises(EvoSplitError, match=r"1 id is not in the split \(first: 4\)"):
         found(a_split([3, 1, 0, 2]), range(5))
 
 

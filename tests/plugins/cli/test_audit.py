@@ -263,7 +263,7 @@ def test_tags_are_audited(dataset, told):
         data = told(dataset.name, "--as", "fiftyone", *flags, "--json", "--effort", "fast", code=1)
         assert data["sizes"] == {"train": 20, "val": 11}
         assert data["failures"] == [f"train and val share 1 sample id: {dataset.values('id')[1]}."]
-        assert "1 samples in none of the subsets were left out." in data["notes"]
+        assert "1 sample in none of the subsets was left out." in data["notes"]
     out = told(dataset.name, "--as", "fiftyone", "--group-by", "video", "--no-compare", code=1)
     assert "share 6 groups (" in out
 

@@ -415,7 +415,7 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "a locked file that is not there": ({"locked": {"test": "nothing.json"}}, r"cannot read nothing\.json"),
     "locked images that are not there": (strangers, r"13 of 13 files are not in the data: "),
     "images locked twice": (twice, r"locked= puts 2 images into two subsets: 1 \(train and test\), 2 \("),
-    "a group locked twice": (torn, r"1 groups are locked into more than one subset \(2; the first into 'train'"),
+    "a group locked twice": (torn, r"1 group is locked into more than one subset \(2; the first into 'train'"),
     "no such label": ({"label_weights": {"kit": 2}}, "label_weights= names the label 'kit'.*did you mean 'kite'"),
     "a minimum of nothing": ({"min_per_label": 0}, "min_per_label=0 is no minimum; give an integer of at least 1"),
 }

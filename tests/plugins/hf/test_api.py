@@ -326,7 +326,7 @@ BAD_INPUT = {
     ),
     "a manifest of another number of rows": (
         lambda: apply_split(LABELLED, evosplit.split([[1], [0]], (1, 1), method="random")),
-        r"the data set is not what was split: by row number, 1 ids are not in the split \(first: 2\)",
+        r"the data set is not what was split: by row number, 1 id is not in the split \(first: 2\)",
     ),
     "a manifest of other ids": (
         lambda: apply_split(
@@ -334,7 +334,7 @@ BAD_INPUT = {
             _split_of([7, 8]),
             key="id",
         ),
-        "1 ids are not in the split .*first: 1",
+        "1 id is not in the split .*first: 1",
     ),
     "a stream with an unknown id": (
         lambda: list(

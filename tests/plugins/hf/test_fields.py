@@ -346,7 +346,7 @@ REFUSED = {
     "a group locked twice": (
         DS,
         {"locked": {"test": [0], "train": [1]}, "group_by": "video"},
-        r"1 groups are locked into more than one subset \(0; the first into 'train' and 'test'\)",
+        r"1 group is locked into more than one subset \(0; the first into 'train' and 'test'\)",
     ),
 }
 

@@ -136,8 +136,8 @@ class TestBadInput:
     @pytest.mark.parametrize(
         ("columns", "options", "message"),
         [
-            ({"id": ["a", "a", "b"], "labels": [["x"]] * 3}, {}, r"repeats 1 ids, for example 'a' \(up to 2 rows"),
-            ({"id": ["a", None, None], "labels": [["x"]] * 3}, {}, r"is null in 2 of 3 rows"),
+            ({"id": ["a", "a", "b"], "labels": [["x"]] * 3}, {}, r"repeats 1 id, for example 'a' \(up to 2 rows"),
+            ({"id": ["a", None, None], "labels": [["x"]] * 3}, {}, r"null in 2 of 3 rows, for example where labels is"),
             ({"id": ["a"], "labels": [["x"]]}, {"id_column": "key"}, r"id_column='key' is no column of the table"),
             ({"key": ["a"], "labels": [["x"]]}, {}, r"no column 'id' or 'image_id' for the ids"),
             ({"id": ["a"], "tags": [["x"]]}, {}, r"no column 'labels' or 'label' for the labels"),
@@ -200,7 +200,7 @@ def test_repeated_ids_in_any_order(monkeypatch, kind, order, repeats):
     ids = [kind(100 + number) for number in order]
     made = pa.table({"id": ids, "labels": [["x"]] * len(ids)})
     if repeats:
-        with pytest.raises(EvoSplitError, match=r"repeats 1 ids"):
+        with pytest.raises(EvoSplitError, match=r"repeats 1 id"):
             read_counts(made)
     else:
         assert len(read_counts(made)) == 50

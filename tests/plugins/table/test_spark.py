@@ -191,8 +191,8 @@ def test_changed_between_the_passes(spark, table, tmp_path):
 @pytest.mark.parametrize(
     ("columns", "options", "message"),
     [
-        ({"id": ["a", "a"], "labels": [["x"]] * 2}, {}, r"repeats 1 ids, for example 'a'"),
-        ({"id": ["a", None], "labels": [["x"]] * 2}, {}, r"is null in 1 of 2 rows"),
+        ({"id": ["a", "a"], "labels": [["x"]] * 2}, {}, r"repeats 1 id, for example 'a'"),
+        ({"id": ["a", None], "labels": [["x"]] * 2}, {}, r"null in 1 of 2 rows, for example where labels is"),
         ({"id": ["a", "b"], "labels": ["x, y", "z"]}, {}, r"say whether it stands between labels"),
         ({"id": ["a", "b"], "labels": ['["x"y]', '["z"]']}, {}, r"1 texts that are no JSON lists of labels"),
         ({"id": ["a", "b"], "x": [-1, 0], "y": [0, 0]}, {"label_column": ["x", "y"]}, r"hold no count"),
@@ -204,6 +204,23 @@ def test_bad_input(spark, columns, options, message):
     frame = spark.createDataFrame(pa.table(columns))
     with pytest.raises(EvoSplitError, match=message):
         evosplit_table(frame, (0.5, 0.5), **options)
+
+
+def test_csv(spark, tmp_path):
+    """The rows of a CSV file are those that DuckDB finds, and a line that is none is refused."""
+    assert spark is not None  # the session that the command takes up
+    (tmp_path / "a.csv").write_text('id,label\n#1,x\n"a ""b""",x\n\'c,"y\ny"\nd,"y\ny"\n', encoding="utf-8")
+    made = [
+        evosplit_table(tmp_path / "a.csv", (0.5, 0.5), output=tmp_path / name, engine=name, ids_only=True).split
+        for name in ("duckdb", "spark")
+    ]
+    lists = [sorted((tmp_path / name).rglob("*.txt")) for name in ("duckdb", "spark")]
+    assert [path.read_text() for path in lists[0]] == [path.read_text() for path in lists[1]]
+    assert made[0].sizes == made[1].sizes == (2, 2)
+    (tmp_path / "a.csv").write_text("id,label\n1,x\n2\n", encoding="utf-8")
+    with pytest.raises(EvoSplitError):
+        evosplit_table(tmp_path / "a.csv", (0.5, 0.5), output=tmp_path / "other", engine="spark")
+    assert not (tmp_path / "other").exists()
 
 
 def test_local_cluster(cluster, table):

@@ -83,6 +83,32 @@ class TestFiles:
         made = evosplit_table(tmp_path / "a.csv", (0.5, 0.5), output=tmp_path / "out").table
         assert sorted(made.read_text(encoding="utf-8").splitlines())[0].startswith("001,1.50,")
 
+    def test_every_row_of_csv(self, tmp_path):
+        """No row is taken for a comment or a title, and a cell may hold quotes and line breaks."""
+        text = 'id,label\n#1,x\n"a ""b""",x\n\'c,y\n"d\nd",y\n'
+        (tmp_path / "a.csv").write_text(text, encoding="utf-8")
+        made = evosplit_table(tmp_path / "a.csv", (0.5, 0.5), output=tmp_path / "out").table
+        with made.open(encoding="utf-8", newline="") as stream:
+            assert [line[0] for line in csv.reader(stream)] == ["id", "#1", 'a "b"', "'c", "d\nd"]
+
+    @pytest.mark.parametrize(
+        ("text", "message"),
+        [
+            (b"", "a.csv is empty"),
+            (b"id,label\n1,x\n2,x,y,z\n", "line 3: 4 cells where the heading has 2; mend the line"),
+            (b"id,label\n1,x\n2\n", "line 3: 1 cell where the heading has 2; mend the line"),
+            (b"My table\nid,label\n1,x\n2,x\n", "line 2: 2 cells where the heading has 1; mend the line"),
+            (b'id,label\n1,"a"x"\n2,b\n', "line 2: .* mend its quotes"),
+            (b"id,label\n1,x\n2,caf\xe9\n", "line 3: this is not written in UTF-8; convert the file"),
+        ],
+    )
+    def test_broken_csv(self, tmp_path, text, message):
+        """The line that is none is named, and nothing is written."""
+        (tmp_path / "a.csv").write_bytes(text)
+        with pytest.raises(EvoSplitError, match=message):
+            evosplit_table(tmp_path / "a.csv", (0.5, 0.5), output=tmp_path / "out")
+        assert not (tmp_path / "out").exists()
+
     @pytest.mark.parametrize("histogram", [False, True])
     def test_partitions(self, table, tmp_path, histogram):
         """A folder for each subset, as Hive names it, which reads back as a table and passes the audit."""
