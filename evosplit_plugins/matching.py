@@ -182,8 +182,8 @@ def _difference(
         files = f"{'the data' if ours is None else 'the split'} names no files, by which they could be told"
     else:
         names = [path.rpartition("/")[2] for path in ours if path], [path.rpartition("/")[2] for path in theirs if path]
-        again = difference_of_ids(*names)
-        files = f"by file name, {again.replace('ids', 'names')}" if again else "their file names are not unique"
+        again = difference_of_ids(*names, noun="name")
+        files = f"by file name, {again}" if again else "their file names are not unique"
     return f"{where} is not what was split: {said}; {files}; replay it on the same data, or split anew"
 
 

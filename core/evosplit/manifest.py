@@ -141,8 +141,10 @@ def ids_hash(ids: Iterable[Any]) -> str:
     return hashlib.sha256("".join(f"{line}\n" for line in lines).encode()).hexdigest()
 
 
-def difference_of_ids(given: Sequence[Any], known: Sequence[Any]) -> str | None:
+def difference_of_ids(given: Sequence[Any], known: Sequence[Any], *, noun: str = "id") -> str | None:
     """Say how the ids of some data differ from those that were split; None if they are the same, in any order.
+
+    `noun` is what an id is called.
 
     Examples
     --------
@@ -157,12 +159,12 @@ def difference_of_ids(given: Sequence[Any], known: Sequence[Any]) -> str | None:
     missing = [sample for sample in known if sample not in in_data]
     parts = []
     if unknown:
-        parts.append(f"{counted(len(unknown), 'id is', 'ids are')} not in the split (first: {unknown[0]!r})")
+        parts.append(f"{counted(len(unknown), f'{noun} is', f'{noun}s are')} not in the split (first: {unknown[0]!r})")
     if missing:
-        lost = counted(len(missing), "id of the split is", "ids of the split are")
+        lost = counted(len(missing), f"{noun} of the split is", f"{noun}s of the split are")
         parts.append(f"{lost} missing (first: {missing[0]!r})")
     if len(in_data) < len(given):
-        parts.append(f"{counted(len(given) - len(in_data), 'id is', 'ids are')} repeated")
+        parts.append(f"{counted(len(given) - len(in_data), f'{noun} is', f'{noun}s are')} repeated")
     if unknown and missing:
         by_text = {str(sample): sample for sample in missing}
         alike = [sample for sample in unknown if str(sample) in by_text]
@@ -171,5 +173,5 @@ def difference_of_ids(given: Sequence[Any], known: Sequence[Any]) -> str | None:
             pair = f"{alike[0]!r} in the data and {by_text[str(alike[0])]!r} in the split"
             parts.append(f"{who} in type only, such as {pair}: convert them")
         else:
-            parts.append(f"{counted(len(in_data & in_split), 'id agrees', 'ids agree')}")
+            parts.append(counted(len(in_data & in_split), f"{noun} agrees", f"{noun}s agree"))
     return "; ".join(parts) or None

@@ -75,8 +75,8 @@ def test_files_know_better_than_numbers_that_agree():
         (None, None, "2 ids are not in the split .*; neither names files; replay it on the same data, or split anew"),
         (["a.jpg", "b.jpg"], None, "the data names no files"),
         (None, ["a.jpg", "b.jpg"], "the split names no files"),
-        (["a.jpg", "b.jpg"], ["a.jpg", "c.jpg"], r"by file name, 1 names are not in the split \(first: 'c.jpg'\)"),
-        (["x/a.jpg", "y/a.jpg"], ["a.jpg", "a.jpg"], "by file name, 1 names are repeated|file names are not unique"),
+        (["a.jpg", "b.jpg"], ["a.jpg", "kids.jpg"], r"by file name, 1 name is not in the split \(first: 'kids.jpg'\)"),
+        (["x/a.jpg", "y/a.jpg"], ["a.jpg", "a.jpg"], "by file name, 1 name is repeated|file names are not unique"),
     ],
 )
 def test_what_differs_is_said(theirs, ours, message):

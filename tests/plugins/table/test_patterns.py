@@ -132,7 +132,7 @@ class TestGroups:
         locked = {"test": [first], "val": [second]}
         made, split = evosplit_table(table, RATIOS, histogram=True, locked=locked)
         assert made.column("split").to_pylist()[:2] == ["test", "val"]
-        assert any(note.startswith("1 pictures are locked into several subsets") for note in split.notes)
+        assert any(note.startswith("1 picture is locked into several subsets") for note in split.notes)
 
     @pytest.mark.parametrize(
         ("ids", "regex", "message"),
