@@ -28,15 +28,11 @@ MOST_LABELS = 20_000  # of all samples together, in the draws taken: each search
 OTHERWISE: dict[str, tuple[Any, ...]] = {
     "COUNTED_COLUMNS": (0, 1024),
     "EMPHASIS": (0.0, 240.0),
-    "FROZEN": (0,),
     "HOT": (0.025, 2.5),
     "MENDING": (0.0, 0.25),
     "ORDERS": (1,),
     "PER_UNIT": (0, 5_000),
-    "REHEAT": (0.1, 1.0),
     "TOTALS": (0.0, 1.0),
-    "NEGLIGIBLE": (0.001, 0.1),
-    "WARM": (0.0, 1.0),
 }
 AT_EASE = ("LATER", "GRACE", "NEVER", "CACHE", "LOSSES")  # of a thorough search, of time limits, of the machine
 Cell = dict[str, Any]

@@ -24,7 +24,6 @@ from evosplit._kernels.rng import random_below, random_bits
 
 WEIGHT, ODDS, NEED, BLOCK = 0, 1, 2, 3  # the parameters of a column, in one row, so that a cell costs one cache line
 TRIAL = 16  # what a trial costs beside the columns that it evaluates, in columns
-RANDOM_PARTNERS = 8  # partners from anywhere that `mend` tries beside the similar ones
 NONE: Any = np.int64(-1)  # of a type, where a literal would have what it is passed to compiled once more
 
 
@@ -348,7 +347,7 @@ def mend(
                 if slot_a < state.starts[a] or slot_a >= state.starts[a + 1]:
                     continue
                 first = units.type_of[unit_a]
-                for attempt in range(2 * reach + RANDOM_PARTNERS):
+                for attempt in range(3 * reach):
                     done += 1
                     if attempt < 2 * reach:
                         at = order.rank[first] + (attempt // 2 + 1 if attempt & 1 else -(attempt // 2 + 1))

@@ -17,9 +17,8 @@ Floats = npt.NDArray[np.float64]
 
 __all__ = ["Search", "exponential_quantiles"]
 
-STEPS = 19  # temperatures
+STEPS = 20  # temperatures; then a quarter as many steps in which only gains are accepted
 COOLING = 0.79  # from one to the next: by a factor of about a hundred in all
-FROZEN = 5  # steps at the end in which only gains are accepted
 LOSSES = 200  # proposals whose median loss is the unit of the temperature
 REACH = 10  # how far apart in an order of similarity the partners of an exchange lie
 MENDING = 0.5  # part of the work that goes into mending labels
@@ -60,14 +59,20 @@ class Search:
         land, stream = self.landscape, Stream(self.seed)
         rng, quantiles, none = stream.state(), exponential_quantiles(), np.empty(0)
         state = land.state(self.parent)
-        per_step = int((1.0 - MENDING) * self.work / (STEPS + FROZEN))
+        per_step = int((1.0 - MENDING) * self.work / (STEPS + STEPS // 4))
 
         def any_order() -> Any:
             return land.orders[stream.below(len(land.orders))]
 
-        def cover() -> None:
-            while exchange.mend(land.units, true, state, any_order(), REACH, *land.carriers, True, per_step, rng)[1]:
-                pass
+        def cover() -> int:
+            """Bring the labels that are missing; return the work done."""
+            done, made = 0, 1
+            while made:
+                more, made = exchange.mend(
+                    land.units, true, state, any_order(), REACH, *land.carriers, True, per_step, rng
+                )
+                done += more
+            return done
 
         def search(cells: Any, work: int, temperature: float, strict: bool, missing: float, losses: Floats) -> Any:
             return exchange.search(
@@ -80,8 +85,7 @@ class Search:
         found = search(land.cells(self.weights, attained, 1.0), enough, 0.0, False, 0.0, losses)[1]
         unit = float(np.sort(losses[:found])[found // 2]) if found else 0.0
         temperature, going = self.hot * unit, True
-        if land.problem.uneven and land.problem.cover:
-            cover()
+        done = cover() if land.problem.uneven and land.problem.cover else 0  # of what mending may take
         for step in range(STEPS):
             # Rare columns first: they have few places to be right, and the frequent ones settle around them.
             cells = land.cells(self.weights, land.attained(state), 1.0 - step / STEPS)
@@ -97,20 +101,19 @@ class Search:
         if land.problem.uneven and state.excess.any():
             state = land.state(land.mend_sizes(Candidate(state.unit_at), stream))
         if land.problem.cover:
-            cover()
-        for _ in range(FROZEN if going else 0):
+            done += cover()
+        for _ in range(STEPS // 4 if going else 0):
             true = land.cells(self.weights, land.attained(state))
             search(true, per_step, 0.0, True, 0.0, none)
             going = going and go_on(per_step)
         if land.problem.cover:
-            cover()
+            done += cover()
         emphasis = 1.0 + EMPHASIS * (1.0 - self.patience)
-        done, made = 0, 1
-        while going and done < MENDING * self.work and made:
+        made, for_mending = 1, int(MENDING * self.work)
+        while going and done < for_mending and made:
             cells = land.cells(emphasise(self.weights, land.problem.objectives, emphasis), land.attained(state))
-            spent, made = exchange.mend(
-                land.units, cells, state, any_order(), REACH, *land.carriers, False, int(MENDING * self.work / 4), rng
-            )
+            work = min(for_mending // 4, for_mending - done)
+            spent, made = exchange.mend(land.units, cells, state, any_order(), REACH, *land.carriers, False, work, rng)
             done += spent
             going = go_on(spent)
         candidate = Candidate(state.unit_at)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["ANCESTORS", "Budget", "Round", "log2", "pair_entries", "rounds_of"]
+__all__ = ["Budget", "Round", "log2", "pair_entries", "rounds_of"]
 
 BASE = 220_000_000  # columns that any problem gets, about a second
 PER_UNIT = 2_500  # more for each movable unit, a fraction of what reading and stratifying it takes
 CACHE = 65_536  # bytes up to which a column costs the least; beyond, memory is slower the more there is of it
-ANCESTORS = 0.3  # part of the work that goes into the common ancestors; 0.2 and 0.5 are worse by 1 to 2 %
 LATER = 3.5  # work of each later generation of a thorough search, in parts of a whole normal one
-PATIENT = 100.0  # trials per unit from which on a search can place every unit well from any start
+PATIENT = 700.0  # trials for each unit, of all searches, from which on they place every unit well from any start
 PAIR_ENTRIES = 300_000  # label pairs of distinct samples that are always searched
 PAIR_ENTRIES_PER_SAMPLE = 100  # more for each sample; of the pairs beyond, a sample is searched
 
@@ -36,26 +35,28 @@ class Budget:
         """Divide the work by what a column costs where tables of so many bytes are read."""
         slower = max(0.0, log2(table_bytes / CACHE)) / 4.0
         work = (BASE + PER_UNIT * n_units) / (1.0 + slower * slower)
-        trials = ANCESTORS / 2.0 * work / (16.0 + 2.0 * columns_per_unit) / max(n_units, 1)
+        trials = work / (16.0 + 2.0 * columns_per_unit) / max(n_units, 1)
         return cls(int(work), min(1.0, trials / PATIENT))
 
 
 def rounds_of(effort: str, n_vectors: int, work: int) -> list[Round]:
-    """List the rounds after the ancestors' for an effort; a greater effort begins with those of a smaller one.
+    """List the rounds for an effort, that of two ancestors first; a greater effort begins with those of a smaller one.
+
+    The searches of a normal effort share the work alike.
 
     Examples
     --------
     >>> [round.vectors for round in rounds_of("normal", 5, 1000)]
-    [(0, 2, 4), (1, 3)]
+    [(2, 2), (0, 2, 4), (1, 3)]
     >>> [round.vectors for round in rounds_of("fast", 5, 1000)]
-    [(0, 2, 4)]
+    [(2, 2), (0, 2, 4)]
     """
-    for_child = int((1.0 - ANCESTORS) * work / n_vectors)
-    first = tuple(sorted({0, n_vectors // 2, n_vectors - 1}))
+    each, middle = work // (2 + n_vectors), n_vectors // 2
+    first = tuple(sorted({0, middle, n_vectors - 1}))
     others = tuple(at for at in range(n_vectors) if at not in first)
-    rounds = [Round(first, for_child)]
+    rounds = [Round((middle, middle), each), Round(first, each)]
     if effort != "fast" and others:
-        rounds.append(Round(others, for_child))
+        rounds.append(Round(others, each))
     if effort == "thorough":
         rounds += [Round(tuple(range(n_vectors)), int(LATER * work / n_vectors))] * 2
     return rounds

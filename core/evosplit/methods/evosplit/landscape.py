@@ -11,9 +11,10 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from evosplit.front import non_dominated
+from evosplit.front import NEGLIGIBLE, non_dominated
 from evosplit.group_packing import mend_sizes
 from evosplit.measures import ordered_sum
+from evosplit.methods.evosplit.budget import Budget
 from evosplit.problem import SplitProblem
 from evosplit.rng import Stream
 
@@ -22,12 +23,10 @@ __all__ = ["Candidate", "Landscape", "Score"]
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[Any]
 
-COUNTED_COLUMNS = 256  # width up to which a block's totals are counted, and all its cells evaluated when they change
-COUNTED_CELLS = 1_250_000  # the same for its width times the number of units: large sets have better use for the time
+# Width up to which a block's totals are counted, and all its cells evaluated when they change; times the patience.
+COUNTED_COLUMNS = 256
 ORDERS = 8  # orders of similarity, each for another importance of the labels
-EMPTY_SLOTS = 8  # empty slots in each subset, at least, where units are uneven
 TOTALS = 0.1  # weight of the total of labels, in parts of a label's: more would keep exchanges from being made
-NEGLIGIBLE = 0.01  # parts of a random split's deviation below which less is hardly better
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +67,7 @@ class Landscape:
     def __init__(self, problem: SplitProblem, starts: Sequence[Ints], stream: Stream) -> None:
         self.problem = problem
         movable = [problem.type_table(start) - problem.placed_table for start in starts]
-        empty = np.maximum(EMPTY_SLOTS, movable[0].sum(axis=0) // 4) if problem.uneven else np.zeros_like(problem.sizes)
+        empty = movable[0].sum(axis=0) // 4 + 1 if problem.uneven else np.zeros_like(problem.sizes)
         movable = [np.vstack((table, empty)) for table in movable]
         self._per_type = movable[0].sum(axis=1)
         self.type_of = np.repeat(np.arange(len(self._per_type), dtype=np.int32), self._per_type)
@@ -81,11 +80,9 @@ class Landscape:
         self.features = sp.csr_array(sp.hstack([problem.features, sp.csr_array(labels)], format="csr"))
         self.features.sort_indices()
         self.column_totals = np.append(problem.column_totals, problem.column_totals[:n_labels].sum())
-        self.counted = [
-            at
-            for at, block in enumerate(problem.blocks)
-            if block.by_total and block.width <= COUNTED_COLUMNS and block.width * self.n_movable <= COUNTED_CELLS
-        ]
+        self.budget = Budget.of(self.n_movable, self.columns_per_unit, self.table_bytes)
+        most = COUNTED_COLUMNS * self.budget.patience
+        self.counted = [at for at, block in enumerate(problem.blocks) if block.by_total and block.width <= most]
         # An objective that is 0 in random splits is none to speak of: it keeps its own unit.
         self.reference = [float(value) if value > 1e-12 else 1.0 for value in problem.block_reference]
         self._order_state = stream.state()

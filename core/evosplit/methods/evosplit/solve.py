@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from evosplit.methods.base import Run, Solution
 from evosplit.methods.evosplit.anneal import Search
-from evosplit.methods.evosplit.budget import ANCESTORS, Budget, pair_entries, rounds_of
+from evosplit.methods.evosplit.budget import pair_entries, rounds_of
 from evosplit.methods.evosplit.landscape import Candidate, Landscape
 from evosplit.methods.evosplit.start import find_starts
 from evosplit.methods.exhaustive import every_split
@@ -18,9 +18,7 @@ from evosplit.problem import SplitProblem
 
 __all__ = ["EvoSplit", "weight_vectors"]
 
-HOT = 0.25  # first temperature of an ancestor; ten times as much or as little changes the result by a few percent
-WARM = 0.04  # part of it at least that a start is warmed to where there is no time to melt it
-REHEAT = 0.6  # first temperature of a child, in parts of its ancestor's
+HOT = 0.25  # first temperature of a search; ten times as much or as little changes the result by a few percent
 RATIOS = (1e-5, 0.33, 2.0, 7.0, 27.0)  # weight of the pairs over that of the labels: from labels first to nearly none
 IN_HASTE = 3.0  # by how much more pairs weigh where there is little time: labels are mended afterwards, pairs are not
 
@@ -59,24 +57,23 @@ class EvoSplit:
             run.report(1.0, "done")
             return Solution(starts[:1])
 
-        budget = Budget.of(landscape.n_movable, landscape.columns_per_unit, landscape.table_bytes)
-        vectors = weight_vectors(problem, budget.patience)
-        rounds = rounds_of(run.effort, len(vectors), budget.work)
-        for_ancestors = int(ANCESTORS * budget.work)
-        clock = _Clock(run, for_ancestors + sum(round.work * len(round.vectors) for round in rounds))
+        patience = landscape.budget.patience
+        vectors = weight_vectors(problem, patience)
+        ancestors, *rounds = rounds_of(run.effort, len(vectors), landscape.budget.work)
+        clock = _Clock(run, sum(round.work * len(round.vectors) for round in (ancestors, *rounds)))
 
         def search(parent: Candidate, vector: int, work: int, hot: float) -> Search:
-            return Search(landscape, vectors[vector], parent, run.stream.draw(), work, hot, budget.patience)
+            return Search(landscape, vectors[vector], parent, run.stream.draw(), work, hot, patience)
 
         middle = len(vectors) // 2
-        rivals = sorted(landscape.starts, key=lambda start: landscape.cost(start, vectors[middle]))[:2]
-        rivals = rivals if len(rivals) == 2 else rivals * 2  # by chance different: two threads have work at once
-        temperatures = (HOT * max(budget.patience, WARM), HOT)  # keep what the better start has; melt the other
-        tasks = [
-            search(start, middle, for_ancestors // 2, hot) for start, hot in zip(rivals, temperatures, strict=True)
-        ]
-        met = clock.work(tasks, "searching for a balanced split")
-        hot = REHEAT * temperatures[met.index(landscape.best_of(met, vectors[middle]))]
+        rivals = sorted(landscape.starts, key=lambda start: landscape.cost(start, vectors[middle]))
+        rivals = (rivals * 2)[:2]  # where there is one start, it has two searches, which chance tells apart
+        temperatures = (HOT * patience, HOT)  # where time is short, keep what the better start has
+        met = clock.work(
+            [search(start, middle, ancestors.work, hot) for start, hot in zip(rivals, temperatures, strict=True)],
+            "searching for a balanced split",
+        )
+        hot = temperatures[met.index(landscape.best_of(met, vectors[middle]))]
         met += landscape.starts
         for number, round in enumerate(rounds):
             if clock.stopped:
