@@ -16,8 +16,10 @@ BENCH ?= $(filter-out common,$(basename $(notdir $(sort $(wildcard benchmarks/[a
 TORCH ?=
 # Versions of Python for make test-python
 PYTHONS ?= 3.10 3.11 3.12 3.13
+# The tests of the engine
+CORE_TESTS := tests/core tests/contracts/test_methods.py core/evosplit
 # What make test-lowest runs: everything but FiftyOne and what needs a browser
-LOWEST_TESTS ?= tests/core core/evosplit tests/plugins evosplit_plugins/hf evosplit_plugins/coco evosplit_plugins/yolo \
+LOWEST_TESTS ?= $(CORE_TESTS) tests/plugins evosplit_plugins/hf evosplit_plugins/coco evosplit_plugins/yolo \
 	--ignore-glob="*fiftyone*" --ignore=tests/plugins/test_report_page.py
 
 BIN := $(VENV)/bin
@@ -56,7 +58,7 @@ setup: $(VENV)/.for-test $(VENV)/.for-lint $(VENV)/.for-docs ## install everythi
 check: lint core ## before each commit: lint, and the tests of the engine
 
 core: $(VENV)/.for-core ## the tests of the engine alone
-	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal tests/core core/evosplit $(PYTEST_FLAGS)
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(CORE_TESTS) $(PYTEST_FLAGS)
 
 # Much of the suite waits for browsers and servers; the kernels without compiler, for their coverage, take that time.
 test: $(VENV)/.for-test ## run the whole suite, with the real hosts and a real browser

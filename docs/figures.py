@@ -342,7 +342,7 @@ def architecture(theme: Theme) -> Figure:
         ink = theme.ink if colour == shared else colour
         axis.text(x, y, name, ha="center", va="bottom", fontsize=9.5, family="monospace", color=ink)
 
-    box(0, 4.2, 3.2, 2.0, "your data", "COCO, Hugging Face,\nFiftyOne, your format", theme.soft)
+    box(0, 4.2, 3.2, 2.0, "your data", "COCO, YOLO, tables,\nHugging Face, FiftyOne,\nyour own format", theme.soft)
     box(5.0, 4.2, 3.2, 2.0, "Source", "label counts, ids, files,\nfields, subsets so far", shared)
     box(10.8, 4.2, 3.2, 2.0, "Split", "assignment, front,\nmeasures, report", engine)
     box(15.8, 4.2, 3.2, 2.0, "your subsets", "in the same format,\nand split.json", theme.soft)

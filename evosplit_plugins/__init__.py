@@ -1,4 +1,4 @@
-"""Adapters of the EvoSplit engine: COCO, Hugging Face, FiftyOne, scikit-learn; each host is loaded only when used."""
+"""Adapters of the EvoSplit engine: COCO, YOLO, Hugging Face, tables, FiftyOne, scikit-learn; each loaded when used."""
 
 from __future__ import annotations
 

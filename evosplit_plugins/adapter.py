@@ -1,7 +1,7 @@
-"""What a host format implements: `detect`, `read` and `plan`, with its options as dataclasses.
+"""`Adapter`, the interface of a host format: `detect`, `read` and `plan`, with its options as dataclasses.
 
-All else is the same for all of them: `evosplit_plugins.walk` reads, splits and writes with an adapter, and so do the
-Python functions and the commands.
+Everything else is shared: the Python functions and the commands call `evosplit_plugins.walk`, which reads, splits and
+writes through any adapter.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class NoOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class WriteOptions:
-    """What every adapter that writes files can be told; an adapter adds its own options to these.
+    """The writing options that all adapters share; an adapter adds its own.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class WriteOptions:
 
 @dataclass(frozen=True)
 class Location:
-    """What a command takes to find the data: the word in its usage, what it is, and whether it may be several."""
+    """The positional argument that names the data: its metavar, its help, and whether there may be several."""
 
     metavar: str
     help: str
@@ -69,7 +69,7 @@ class Location:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a command did.
+    """The result of a command.
 
     Attributes
     ----------
@@ -78,7 +78,7 @@ class Outcome:
     files
         The files written; with `dry_run` those that would be.
     facts
-        What else there is to tell, by what it is called.
+        Further results to show, by name.
     notes
         Sentences about what was unusual in the input.
     """
@@ -95,7 +95,7 @@ OptionsT = TypeVar("OptionsT", bound=WriteOptions)
 
 @dataclass(frozen=True, kw_only=True)
 class Destination(Generic[SourceT, OptionsT]):
-    """What is to be written, as far as it is known before the search.
+    """The output of a command, as far as it is known before the search.
 
     Attributes
     ----------
@@ -104,7 +104,7 @@ class Destination(Generic[SourceT, OptionsT]):
     subsets
         The names and sizes that are asked for, and whether they are folds.
     root
-        The directory; for a host that keeps the subsets itself (`needs_output` is False) it means nothing.
+        The directory; not used by a host that stores the subsets itself (`needs_output` is False).
     options
         An instance of the adapter's `writing`.
     nouns
@@ -162,7 +162,7 @@ class Adapter(ABC):
 
     @abstractmethod
     def detect(self, paths: Sequence[str]) -> bool:
-        """Tell from names and folders whether these are data of this kind, without loading the host."""
+        """Whether these look like data of this format, judged by names and folders, without loading the host."""
 
     @abstractmethod
     def read(
@@ -183,7 +183,7 @@ class Adapter(ABC):
         """
 
     def read_subsets(self, paths: Sequence[str], options: Any, *, on_progress: OnProgress | None = None) -> Source:
-        """Read data that is divided already, for an audit; `Source.subsets` tells where the samples are.
+        """Read data that is divided already, for an audit; `Source.subsets` says which subset each sample is in.
 
         A sample that is in two subsets is two rows.
         """
@@ -193,14 +193,14 @@ class Adapter(ABC):
 
     @abstractmethod
     def plan(self, to: Destination[Any, Any]) -> Write:
-        """Refuse before the search what could not be written after it, and return the function that writes it.
+        """Check before the search that the output can be written, and return the function that writes it.
 
-        That function takes the split, in the order of its samples, and `on_progress` (or None). It writes all of the
+        That function takes the split, in the order of the source, and `on_progress` (or None). It writes all of the
         subsets or nothing.
         """
 
 
 def check_divided(source: Source) -> None:
-    """Refuse to judge data that has no subsets."""
+    """Raise an error if the data has no subsets to audit."""
     if source.subsets is None or len(source.subsets.names) < 2:
         raise EvoSplitError(f"an audit compares subsets, but {source.called} is not divided into several")

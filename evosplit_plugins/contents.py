@@ -1,4 +1,4 @@
-"""Files of the same content: found by size first, so that few are read."""
+"""Find files of equal content; only files of equal size are read."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from evosplit import EvoSplitError
-from evosplit_plugins.progress import OnProgress
+from evosplit_plugins.progress import OnProgress, Steps
 
 __all__ = ["COMPARING", "same_contents"]
 
-COMPARING = "Comparing files"
+COMPARING = "comparing files"
 _CHUNK = 1 << 20
 
 
 def same_contents(paths: Sequence[Path], on_progress: OnProgress | None = None) -> list[str | None]:
-    """Return for each file the first one of the same content, itself or another; None where there is no other.
+    """Return for each file the first one of the same content, possibly itself; None if no other file is equal to it.
 
     Only files of equal size are read, so that the usual case costs no more than looking up the sizes. A path that is
-    given twice is no second file.
+    given twice counts once.
     """
     sizes: dict[Path, int] = {}
     missing = []
@@ -37,9 +37,9 @@ def same_contents(paths: Sequence[Path], on_progress: OnProgress | None = None) 
     how_often = Counter(sizes.values())
     first: dict[str, Path] = {}
     found: dict[Path, str | None] = {}
-    for number, (path, size) in enumerate(sizes.items(), start=1):
-        if on_progress is not None:
-            on_progress(number / len(sizes), COMPARING)
+    steps = Steps(on_progress, len(sizes))
+    for path, size in sizes.items():
+        steps.add(COMPARING)
         found[path] = str(first.setdefault(_digest(path), path)) if how_often[size] > 1 else None
     given: set[Path] = set()
     return [None if path in given or given.add(path) else found[path] for path in paths]  # type: ignore[func-returns-value]

@@ -23,7 +23,7 @@ def as_paths(given: PathLike | Sequence[PathLike]) -> list[Path]:
 
 
 def names_file(value: object) -> bool:
-    """Tell whether something that might be an id is meant as a file that names samples.
+    """Whether a value that might be an id is a file that lists samples.
 
     Examples
     --------

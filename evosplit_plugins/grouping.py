@@ -1,4 +1,4 @@
-"""What belongs together: samples that share a value of a field, a part of their file names, or a picture."""
+"""Groups of samples that share the value of a field, a part of their file names, or a picture."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from scipy.sparse import coo_array
 from evosplit import EvoSplitError
 from evosplit.wording import listed
 
-__all__ = ["Copies", "Links", "compiled", "find_copies", "joined", "regex_values"]
+__all__ = ["Copies", "Links", "compiled", "components", "find_copies", "joined", "regex_values"]
 
 _NAMES_SHOWN = 2  # further values that the name of a group lists
 _MOST = 0.5  # a file name that more than this part of the samples carry names no picture
@@ -35,9 +35,9 @@ class Links:
     prefix
         What stands before a value where it names a group.
     names_groups
-        Whether groups are called after these values; if not, only where no other links name them.
+        Whether groups are named after these values; if not, only where no other links name them.
     notes
-        Sentences about what the reader should know.
+        Sentences for the report.
     """
 
     values: Sequence[Any]
@@ -69,7 +69,7 @@ def joined(links: Sequence[Links]) -> list[Any] | None:
     n = len(links[0].values)
     rows: list[int] = []
     nodes: list[int] = []
-    called: list[tuple[Any, bool]] = []  # of each node: what it calls a group, and whether it should
+    called: list[tuple[Any, bool]] = []  # for each node: the name it gives to a group, and `names_groups`
     for each in links:
         node_of_value: dict[Any, int] = {}
         for row, entry in enumerate(_lists(each.values)):
@@ -83,7 +83,8 @@ def joined(links: Sequence[Links]) -> list[Any] | None:
                 nodes.append(node)
     if not called:
         return None
-    component = _components(np.array(rows, dtype=np.int64), np.array(nodes, dtype=np.int64), n, len(called))
+    # Between the samples and, numbered after them, the values.
+    component = components(np.array(rows, dtype=np.int64), np.array(nodes, dtype=np.int64) + n, n + len(called))
     of_nodes = component[n:].tolist()
     by_component: dict[int, list[Any]] = {}
     for named in (True, False):
@@ -109,12 +110,17 @@ def _lists(values: Sequence[Any]) -> Iterable[Sequence[Any]]:
             yield () if value is None or value != value else (value,)
 
 
-def _components(rows: Ints, nodes: Ints, n_rows: int, n_nodes: int) -> Ints:
-    """Find the connected components of the graph between samples and values; those of the samples come first."""
+def components(first: Ints, second: Ints, n_nodes: int) -> Ints:
+    """Find the connected components of a graph, given the two ends of each edge: a number for each node.
+
+    Examples
+    --------
+    >>> components(np.array([0, 3]), np.array([1, 1]), 4).tolist()
+    [0, 0, 1, 0]
+    """
     from scipy.sparse.csgraph import connected_components  # loads scipy.linalg, which few splits need
 
-    size = n_rows + n_nodes
-    graph = coo_array((np.ones(len(rows), dtype=np.int8), (rows, nodes + n_rows)), shape=(size, size))
+    graph = coo_array((np.ones(len(first), dtype=np.int8), (first, second)), shape=(n_nodes, n_nodes))
     return np.asarray(connected_components(graph.tocsr(), directed=False)[1], dtype=np.int64)
 
 

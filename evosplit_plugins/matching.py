@@ -1,7 +1,7 @@
-"""Recognise samples of a saved split, or of a list, in data that may name them otherwise.
+"""Match the samples of a saved split, or of a list, with the samples of some data.
 
-A sample is known by its id and by the file it came from. `find_samples` finds all samples of a split, `find_members`
-some samples, by whichever of them both sides have in common.
+A sample is identified by its id or by the file it came from, whichever both sides have. `find_samples` matches all
+samples of a split, `find_members` some samples.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ Files = Sequence[str | None]
 
 _ROBOFLOW = re.compile(r"(.+?)(?:_(jpe?g|png|bmp|webp|tiff?))?\.rf\.[0-9a-z]{16,}(?:\.([a-z0-9]+))?", re.IGNORECASE)
 _SHOWN = 3
-_DEEPEST = 8  # folders that a path is told apart by
+_DEEPEST = 8  # parts of a path that are compared, from its end
 
 
 def plain_path(name: str) -> str:
-    r"""Write a path in one way, whoever wrote it.
+    r"""Normalise a path: forward slashes, no empty parts and no "." in it.
 
     Examples
     --------
@@ -42,7 +42,7 @@ def plain_path(name: str) -> str:
 
 
 def picture_of(name: str) -> str:
-    """Name the picture behind a file: Roboflow's copies of one source are one picture.
+    """Return the name of the picture that a file shows; Roboflow's copies of one source are one picture.
 
     Examples
     --------
@@ -62,7 +62,7 @@ def find_samples(split: Split, ids: Mapping[str, Sequence[Any]], files: Files | 
     split
         The split, with its ids and perhaps file names.
     ids
-        What may be the ids of the data, the likeliest first, by what they are called: `{"image id": [7, 9]}`.
+        Candidates for the ids of the data, the likeliest first, by name: `{"image id": [7, 9]}`.
     files
         The file name or path of each sample, None where there is none.
     where
@@ -103,7 +103,7 @@ def find_samples(split: Split, ids: Mapping[str, Sequence[Any]], files: Files | 
 
 
 def order_of_rows(ids: npt.NDArray[Any], rows: range) -> Ints | None:
-    """Return where each of some row numbers is among integer ids, of which there may be millions; None if they differ.
+    """Return the position of each row number among integer ids, without Python objects; None if they differ.
 
     Examples
     --------
@@ -144,7 +144,7 @@ def _names(files: Files | None, *ids: Sequence[Any]) -> list[str] | None:
 
 
 def _by_file(ours: Sequence[str], theirs: Sequence[str]) -> Ints | None:
-    """Match paths in the strictest way in which all of them match one to one."""
+    """Match paths one to one by the longest part that works for all of them; None if none does."""
     for shorten in _ways(ours, theirs):
         here, there = [shorten(0, path) for path in ours], [shorten(1, path) for path in theirs]
         place = {name: position for position, name in enumerate(there)}
@@ -154,7 +154,7 @@ def _by_file(ours: Sequence[str], theirs: Sequence[str]) -> Ints | None:
 
 
 def _ways(ours: Sequence[str], theirs: Sequence[str]) -> Iterator[Callable[[int, str], str]]:
-    """Give the ways to shorten paths, strictest first: whole, below the common folder, the last parts, the name."""
+    """Yield ways to shorten paths, strictest first: whole, below the common folder, the last parts, the name."""
     yield lambda side, path: path
     folders = [_common_folder(ours), _common_folder(theirs)]
     yield lambda side, path: path[folders[side] :]
@@ -164,7 +164,7 @@ def _ways(ours: Sequence[str], theirs: Sequence[str]) -> Iterator[Callable[[int,
 
 
 def _common_folder(paths: Sequence[str]) -> int:
-    """Return how many characters of all paths are folders that they have in common."""
+    """Return the length of the folder that all paths have in common."""
     first, last = min(paths), max(paths)
     shared = next((i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), min(len(first), len(last)))
     return first.rfind("/", 0, shared) + 1
@@ -266,7 +266,7 @@ def _rows_by_file(wanted: Sequence[str], files: Sequence[str]) -> Ints | None:
 
 
 def _ends(path: str) -> Iterator[str]:
-    """Give the last parts of a path, the longest first."""
+    """Yield the ends of a path, the longest first."""
     parts = path.split("/")
     for n in range(min(len(parts), _DEEPEST), 0, -1):
         yield "/".join(parts[-n:])

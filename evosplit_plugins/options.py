@@ -1,4 +1,4 @@
-"""Options described once: a frozen dataclass whose fields say what each is for; the command line is made from it."""
+"""Options declared once, as fields of frozen dataclasses, from which the flags of the command line are made."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _KEY = "evosplit"
 
 @dataclass(frozen=True)
 class Option:
-    """One option, as the command line needs to know it.
+    """One option, as the command line needs it.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class Option:
         several, which a user may separate by commas, a "list" several that may contain commas; "weights" map names to
         numbers.
     help
-        One sentence fragment. `{field}`, `{samples}`, `{label}` and the like become what the adapter calls them.
+        A sentence fragment; `{field}`, `{samples}`, `{label}` and the like are replaced by the adapter's nouns.
     flag
         The flag, where it is not the name with hyphens.
     short
@@ -121,18 +121,18 @@ def recorded(values: Any) -> dict[str, Any]:
 
 
 def call_with(taker: Callable[..., T], given: Mapping[str, Any], **more: Any) -> T:
-    """Call a function, or make a dataclass, with those of the arguments of another function that it has names for.
+    """Call a function or class with those of some arguments that it has parameters for.
 
-    Public functions spell out what they take, and hand it on to the dataclasses that group it.
+    Public functions spell out their parameters, and pass them on to the dataclasses that group them.
 
     Parameters
     ----------
     taker
         What to call.
     given
-        The arguments of the function that calls this one: its `locals()` before it sets any other.
+        The arguments of the calling function: its `locals()`, taken first thing.
     more
-        Further arguments; they come first.
+        Further arguments, which take precedence.
 
     Examples
     --------
@@ -149,7 +149,7 @@ def call_with(taker: Callable[..., T], given: Mapping[str, Any], **more: Any) ->
 
 
 def stated(holder: type, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return those of a function's arguments that a dataclass has fields for and that are not None, so left open.
+    """Return those of some arguments that a dataclass has fields for and that are not None.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What adapters that write into a directory share: the subsets, the manifest and the page are written as one."""
+"""Output directories: subsets, manifest and report are planned together, and written all or not at all."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _LONGEST = 100  # bytes of a name, so that there is space for a suffix
 
 
 def check_subset_names(names: Sequence[str], *, forbidden: str = "") -> None:
-    """Refuse names of subsets that cannot be part of a file name everywhere, or that some file systems take for one.
+    """Refuse subset names that are not portable as part of a file name, or that differ only in case.
 
-    `forbidden` are characters that the host cannot have there either.
+    `forbidden` are further characters that the host does not allow.
 
     Examples
     --------
@@ -42,7 +42,7 @@ def check_subset_names(names: Sequence[str], *, forbidden: str = "") -> None:
 
 @dataclass(frozen=True)
 class Output:
-    """A directory that is going to hold the subsets, with `split.json` beside them.
+    """The directory that a split is written into, with `split.json` beside the subsets.
 
     An adapter replaces its own earlier outputs there, never those of another. A manifest that is replayed from there
     is kept as it is.

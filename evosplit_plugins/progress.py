@@ -6,7 +6,7 @@ from collections.abc import Callable
 from itertools import accumulate
 from typing import TypeAlias
 
-__all__ = ["OnProgress", "Phases", "part_of"]
+__all__ = ["OnProgress", "Phases", "Steps", "part_of"]
 
 OnProgress: TypeAlias = Callable[[float, str], "bool | None"]
 
@@ -17,7 +17,7 @@ class Phases:
     Parameters
     ----------
     on_progress
-        Called with the fraction done of the whole, which never falls, and a message; None for nobody.
+        Called with the fraction of the whole that is done, which never decreases, and a message; None for no progress.
     **shares
         How much of the bar each phase takes, in the order in which they come.
 
@@ -46,7 +46,7 @@ class Phases:
         return lambda done, message: self._report(start + (stop - start) * done, message)
 
     def finish(self) -> None:
-        """Say that all is done."""
+        """Report that everything is done."""
         self._report(1.0, "done")
 
     def _report(self, done: float, message: str) -> bool | None:
@@ -54,8 +54,43 @@ class Phases:
         return None if self._on_progress is None else self._on_progress(self._done, message)
 
 
+class Steps:
+    """Reports progress of work that is done in many small steps, at most a hundred times.
+
+    Parameters
+    ----------
+    on_progress
+        Called with the fraction done and a message; None for no progress.
+    total
+        The amount of work in all.
+
+    Examples
+    --------
+    >>> seen = []
+    >>> steps = Steps(lambda done, message: seen.append(done), 1000)
+    >>> for _ in range(1000):
+    ...     steps.add("writing")
+    >>> len(seen), seen[:2], seen[-1]
+    (100, [0.01, 0.02], 1.0)
+    """
+
+    def __init__(self, on_progress: OnProgress | None, total: float) -> None:
+        self._on_progress = on_progress
+        self._total = max(total, 1)
+        self._done = 0.0
+        self._percent = 0
+
+    def add(self, message: str, amount: float = 1) -> None:
+        """Report that this amount more is done."""
+        self._done += amount
+        percent = min(100, int(100 * self._done / self._total))
+        if self._on_progress is not None and percent > self._percent:
+            self._percent = percent
+            self._on_progress(percent / 100, message)
+
+
 def part_of(on_progress: OnProgress | None, number: int, total: int) -> OnProgress | None:
-    """Return what reports the progress of one of several equal parts, such as one file of many.
+    """Return the callback for one of several equal parts, such as one file of many.
 
     Examples
     --------

@@ -1,6 +1,6 @@
-"""The adapters there are, by name: each is loaded when it is asked for; other packages add theirs by entry points.
+"""The adapters by name, each loaded when it is first used; other packages add theirs through entry points.
 
-A package of its own announces an adapter in its pyproject.toml:
+A package announces its adapter in its pyproject.toml:
 
     [project.entry-points."evosplit.adapters"]
     mine = "my_package.adapter:MineAdapter"
@@ -37,7 +37,7 @@ def adapter_names() -> list[str]:
 
 
 def is_own(name: str) -> bool:
-    """Tell whether an adapter of this name comes with EvoSplit."""
+    """Whether an adapter of this name comes with EvoSplit."""
     return name in _OWN
 
 
@@ -76,7 +76,7 @@ def all_adapters() -> dict[str, Adapter]:
 
 
 def detect(paths: Sequence[str], verb: str | None = None) -> str:
-    """Tell which adapter reads some files or folders: the first that recognises them and can do what `verb` says."""
+    """Return the name of the first adapter that recognises some files or folders and has the command `verb`."""
     adapters = {name: adapter for name, adapter in all_adapters().items() if verb is None or verb in adapter.verbs}
     for name, adapter in adapters.items():
         if adapter.detect(paths):

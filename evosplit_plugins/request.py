@@ -1,4 +1,4 @@
-"""`Request`: what is asked of a split, in the same words for every adapter, in Python and at the command line."""
+"""`Request`: the options of a split, the same for every adapter, in Python and at the command line."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _MANY = 10**9  # samples, so that ratios of any kind have names
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """How to split. The options that the engine takes too mean what they mean in `evosplit.split`.
+    """How to split. Options without a description here are those of `evosplit.split`.
 
     Attributes
     ----------
@@ -174,7 +174,7 @@ class Request:
 
     @property
     def locks(self) -> dict[str, Any]:
-        """What names the samples that stay in each subset; None for those that are there already."""
+        """The samples that stay in each subset, as the user named them; None for those that are there already."""
         if isinstance(self.locked, Mapping):
             return dict(self.locked)
         return dict.fromkeys((self.locked,) if isinstance(self.locked, str) else self.locked or ())

@@ -316,7 +316,7 @@ def _groups(groups: Any) -> list[int | None]:
 
 
 def _is_missing(value: Any) -> bool:
-    """Tell None, NaN and what pandas uses in their place."""
+    """Whether a value is None, NaN or one of pandas' missing values."""
     return type(value).__name__ in ("NoneType", "NAType", "NaTType") or (isinstance(value, float) and value != value)
 
 

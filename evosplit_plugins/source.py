@@ -28,7 +28,7 @@ Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Placement:
-    """Where samples are already.
+    """The subsets that samples are in already.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ class Fields:
     strata
         For each field what `evosplit.split` takes as a stratum: one value per sample, or a LabelCounts.
     notes
-        Sentences about what the reader should know.
+        Sentences for the report.
     """
 
     groups: Mapping[str, Sequence[Any]] = field(default_factory=dict)
@@ -77,14 +77,14 @@ class Fields:
 
 @dataclass(frozen=True, eq=False)
 class Asked:
-    """What the engine is given, where a host turns a request into rows itself.
+    """The arguments for the engine, where a host has no row for each sample and resolves the request itself.
 
     Attributes
     ----------
     counts, groups, locked, strata
         As for `evosplit.split`.
     notes
-        Sentences about what the reader should know.
+        Sentences for the report.
     finish
         Turns the split of these rows into the one that is returned.
     """
@@ -99,10 +99,10 @@ class Asked:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Source:
-    """Samples with their labels, and how they are known elsewhere.
+    """Samples with their labels, ids and files.
 
-    An adapter derives its own class from it where it knows more: fields of the samples (`fields`), subsets that exist
-    (`placement`), other ways to name samples (`members`), groups that the host itself finds (`links`).
+    An adapter derives its own class from it where its format has more: fields of the samples (`fields`), other ways to
+    store subsets (`placement`) or to name samples (`members`), groups that the host itself finds (`links`).
 
     Attributes
     ----------
@@ -114,7 +114,7 @@ class Source:
     files
         The file name or path of each sample, None where it has none; None if no file is known.
     subsets
-        Where the samples are already; None if they are not divided.
+        The subsets that the samples are in already; None if they are not divided.
     has_labels
         Whether labels were read at all; a split can be replayed without.
     notes
@@ -135,7 +135,7 @@ class Source:
 
     @property
     def called(self) -> str:
-        """Name it for a reader."""
+        """What errors and reports call the data."""
         return ", ".join(self.inputs) or f"the {self.adapter} data"
 
     @property
@@ -145,11 +145,11 @@ class Source:
 
     @cached_property
     def pictures(self) -> Sequence[str | None] | None:
-        """What names the picture of each sample; samples with equal names are copies of one picture."""
+        """The name of each sample's picture; samples with equal names are copies of one picture."""
         return None if self.files is None else [None if name is None else picture_of(name) for name in self.files]
 
     def identities(self, split: Split) -> Mapping[str, Sequence[Any]]:
-        """Return what may be the ids of the samples in a saved split, the likeliest first, by what they are called."""
+        """Return candidates for the ids of the samples in a saved split, the likeliest first, by name."""
         return {"id": self.counts.ids.tolist()}
 
     def fields(self, *, groups: Sequence[str], strata: Sequence[str]) -> Fields:
@@ -168,19 +168,19 @@ class Source:
         return Fields()
 
     def asked(self, request: Request, names: Sequence[str]) -> Asked | None:
-        """Answer a request where there is no row for each sample; None where there is, as nearly always."""
+        """Resolve a request where there is no row for each sample; None (the default) where there is."""
         return None
 
     def replay(self, split: Split) -> Split | None:
-        """Find the samples of a saved split where there is no row for each; None where there is, as nearly always."""
+        """Replay a saved split where there is no row for each sample; None (the default) where there is."""
         return None
 
     def shared(self, groups: Sequence[str], regex: str | None) -> Shared | None:
-        """Find what subsets share where there is no row for each sample; None where there is, as nearly always."""
+        """Find what subsets share where there is no row for each sample; None (the default) where there is."""
         return None
 
     def placement(self, names: Sequence[str]) -> Placement:
-        """Tell which samples are already in the subsets of these names; a subset that is not there is an error."""
+        """Return which samples are already in the subsets of these names; an unknown subset is an error."""
         known = () if self.subsets is None else self.subsets.names
         if self.subsets is None or not set(names) <= set(known):
             missing = next(name for name in names if name not in known)
@@ -226,7 +226,7 @@ class Source:
         return ()
 
     def shared_keys(self) -> Mapping[str, Sequence[Any]]:
-        """Return what tells samples apart across subsets, by what it is called: an audit looks for what is shared."""
+        """Return the values that identify samples, by name; an audit reports those that subsets have in common."""
         if self.files is not None and any(self.files):
             return {"file name": [None if name is None else plain_path(name) for name in self.files]}
         return {"id": self.counts.ids.tolist()}

@@ -1,4 +1,4 @@
-"""What Ultralytics expects of files, for all adapters that write for it: where labels lie, what a yaml file says."""
+"""The file conventions of Ultralytics: where label files are, how lines are written, what a yaml file contains."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _WORDS = frozenset(("null", "true", "false", "yes", "no", "on", "off", "y", "n")
 
 
 def label_path(image: str) -> str:
-    """Return where the label file of an image is looked for: below labels/ for the last images/, or beside it.
+    """Return where Ultralytics looks for the label file of an image: labels/ for the last images/, or beside it.
 
     Examples
     --------
@@ -86,7 +86,7 @@ def subset_keys(names: Sequence[str]) -> dict[str, str]:
 
 
 def subset_values(where: Mapping[str, str], fold: str | None = None) -> dict[str, Any]:
-    """Return what a yaml file says of the subsets, given where each is; that of a fold trains on the others.
+    """Return the subset entries of a yaml file, given the path of each; that of a fold trains on the others.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The one way through: an adapter reads a `Source`, `run` splits it, the adapter writes the result natively."""
+"""What all adapters share: read a `Source`, split it with `run`, write the result in the host's own format."""
 
 from __future__ import annotations
 
@@ -73,7 +73,9 @@ def apply_with(
     made = replay(made, source)
     subsets = Subsets(made.names, made.sizes, made.is_kfold)
     inputs = [] if isinstance(split, Split) else [Path(split)]
-    outcome = _plan(adapter, source, subsets, output, writing, inputs)(made, phases("writing"))
+    write = _plan(adapter, source, subsets, output, writing, inputs)
+    phases("writing")(0.0, "writing")
+    outcome = write(made, phases("writing"))
     phases.finish()
     return outcome
 
@@ -176,7 +178,7 @@ def replay(split: Split, source: Source) -> Split:
 
 
 def check_locked_names(request: Request, names: Sequence[str]) -> None:
-    """Refuse locks into subsets that nobody asked for."""
+    """Refuse locks into subsets that were not asked for."""
     for name in request.locks:
         if name not in names:
             raise EvoSplitError(f"locked= names the subset {name!r}; the subsets of this split are {', '.join(names)}")

@@ -16,17 +16,18 @@ EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 
 @dataclass(frozen=True)
 class Sample:
-    """One sample, as every host knows it: a file, its labels (repeats count), a clip and the weather."""
+    """One sample, as every host knows it: a file, its labels (repeats count), a clip, the weather, perhaps an id."""
 
     name: str
     labels: tuple[str, ...]
     clip: str | None = None
     weather: str = "sun"
+    id: int | str | None = None
 
 
 def samples(n=40):
-    """Make samples with repeated instances, empty ones, clips, and names that need care."""
-    kinds = [("cat", "cat", "dog"), ("dog",), (), ("eel", "cat"), ("cat",), ("dog", "eel", "eel", "eel")]
+    """Make samples with repeated instances, empty ones, clips, and names and labels that need care."""
+    kinds = [("cat", "cat", "dog"), ("dog",), (), ("möwe🐦", "cat"), ("cat",), ("dog", "möwe🐦", "möwe🐦", "möwe🐦")]
     return [
         Sample(
             name=f"{'ä ö' if number % 7 == 0 else 'pic'}{number:03}.jpg",
@@ -48,12 +49,15 @@ class Host(ABC):
         Where files go.
     reading
         Reading options that the adapter needs for this data.
+    reading_ids
+        Those that it needs to read the ids of the samples; None where the host gives ids of its own.
     """
 
     folder: Path
     reading: dict = field(default_factory=dict)
 
     name = ""
+    reading_ids = None
 
     @abstractmethod
     def write(self, data, name="data"):
@@ -82,6 +86,7 @@ class Coco(Host):
     """An annotation file, with image ids that are no row numbers."""
 
     name = "coco"
+    reading_ids = {}  # noqa: RUF012
 
     def __init__(self, folder):
         pytest.importorskip("msgspec")
@@ -89,14 +94,15 @@ class Coco(Host):
 
     def write(self, data, name="data"):
         labels = sorted({label for sample in data for label in sample.labels})
+        ids = [700 + number if sample.id is None else sample.id for number, sample in enumerate(data)]
         images = [
-            {"id": 700 + number, "file_name": sample.name, "weather": sample.weather}
+            {"id": own, "file_name": sample.name, "weather": sample.weather}
             | ({} if sample.clip is None else {"clip": sample.clip})
-            for number, sample in enumerate(data)
+            for own, sample in zip(ids, data, strict=True)
         ]
         annotations = [
-            {"image_id": 700 + number, "category_id": labels.index(label)}
-            for number, sample in enumerate(data)
+            {"image_id": own, "category_id": labels.index(label)}
+            for own, sample in zip(ids, data, strict=True)
             for label in sample.labels
         ]
         content = {
@@ -140,6 +146,7 @@ class HuggingFace(Host):
     """A directory of `save_to_disk`."""
 
     name = "hf"
+    reading_ids = {"key": "own_id"}  # noqa: RUF012
 
     def __init__(self, folder):
         pytest.importorskip("datasets")
@@ -162,6 +169,9 @@ class HuggingFace(Host):
             "clip": [sample.clip for sample in data],
             "weather": [sample.weather for sample in data],
         }
+        if all(sample.id is not None for sample in data) and data:
+            rows["own_id"] = [sample.id for sample in data]
+            features["own_id"] = Value("string" if isinstance(data[0].id, str) else "int64")
         return Dataset.from_dict(rows, features=features)
 
     def write(self, data, name="data"):
@@ -248,7 +258,7 @@ class Yolo(Host):
     def write_subsets(self, parts, name="divided"):
         root = self.folder / name
         labels = sorted({label for data in parts.values() for sample in data for label in sample.labels})
-        described = [f"names: {json.dumps(labels or ['none'])}\n"]
+        described = [f"names: {json.dumps(labels or ['none'], ensure_ascii=False)}\n"]
         root.mkdir(exist_ok=True)
         for subset, data in parts.items():
             self._images(data, root, labels)
@@ -270,6 +280,7 @@ class Table(Host):
     """A parquet file, read by DuckDB; its rows are split in the order of their ids."""
 
     name = "table"
+    reading_ids = {"id_column": "own_id"}  # noqa: RUF012
 
     def __init__(self, folder):
         pytest.importorskip("duckdb")
@@ -288,6 +299,8 @@ class Table(Host):
             "clip": pa.array([sample.clip for sample in data], text),
             "weather": pa.array([sample.weather for sample in data], text),
         }
+        if all(sample.id is not None for sample in data) and data:
+            columns["own_id"] = pa.array([sample.id for sample in data])
         return pa.table(columns if subsets is None else {**columns, "split": pa.array(subsets, text)})
 
     def write(self, data, name="data"):

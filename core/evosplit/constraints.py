@@ -39,7 +39,7 @@ Locked: TypeAlias = Mapping[str, Iterable[Any]] | Sequence[str | None] | npt.NDA
 FREE = -1  # in `Constraints.locked`: not yet placed
 MISSING = "missing"  # the category of None and NaN
 BINS = 5  # quantile bins of a stratum of numbers
-FEW_NUMBERS = 10  # up to so many different numbers are categories, not bins
+FEW_NUMBERS = 10  # up to this many different numbers are categories, not bins
 NAMED = 3  # offenders that an error names
 
 
@@ -80,7 +80,7 @@ class Stratum:
 
 @dataclass(frozen=True, eq=False)
 class Constraints:
-    """What `evosplit.split` was asked to respect.
+    """The constraints of a split.
 
     Attributes
     ----------
@@ -396,12 +396,12 @@ def _stratum(name: str, values: Any, counts: LabelCounts) -> Stratum:
 
 
 def binned(values: npt.NDArray[np.float64], copies: Ints) -> tuple[list[str], Ints]:
-    """Sort numbers into bins of about equal frequency, named by their limits; NaN gets a category of its own."""
+    """Sort numbers into bins of about equal frequency, named by their limits; NaN gets its own category."""
     known = ~np.isnan(values)
     finite = np.isfinite(values)
     inner = np.zeros(1)
     if finite.any():
-        # The least value with so many at or below it: no interpolation, whose rounding depends on numpy's version.
+        # Quantiles without interpolation, whose rounding depends on numpy's version.
         ascending = values[finite][order := np.argsort(values[finite], kind="stable")]
         up_to = np.cumsum(copies[finite][order])
         ranks = -(-np.arange(1, BINS) * up_to[-1] // BINS)

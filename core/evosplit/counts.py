@@ -1,4 +1,4 @@
-"""`LabelCounts`: how often each label occurs in each sample, the noun that flows through everything."""
+"""`LabelCounts`: how often each label occurs in each sample, the input of everything else."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from evosplit.errors import EvoSplitError
 __all__ = ["LabelCounts", "LabelSets", "Pairs", "as_label_counts", "compact_csr", "find_pairs", "freeze_csr"]
 
 _MOST = int(np.iinfo(np.int32).max)
-_MOST_SAMPLES = 1 << 52  # copies and instances that are counted at most: floats hold their sums exactly
+_MOST_SAMPLES = 1 << 52  # largest number of copies or instances: floats hold their sums exactly
 
 
 @dataclass(frozen=True)
@@ -77,8 +77,8 @@ class LabelCounts:
     labels
         One unique name per label; by default the column numbers as strings.
     copies
-        How many equal samples each row stands for, at least 1; by default one. So a histogram takes the place of a
-        billion samples: time and memory depend on its rows alone.
+        How many equal samples each row stands for, at least 1; by default one. So a histogram can replace a billion
+        samples: time and memory depend only on its rows.
 
     Examples
     --------
@@ -259,7 +259,7 @@ class LabelCounts:
 def find_pairs(rows: sp.csr_array, multiplicity: npt.NDArray[np.int64], kept: int = 1024) -> Pairs:
     """Enumerate the label pairs of each row: memory grows with the pairs that occur, never with q squared.
 
-    Of 1,024 pairs `kept` are taken, always the same ones.
+    Only `kept` of every 1,024 pairs are taken, always the same ones.
     """
     from evosplit import _kernels
 
@@ -288,7 +288,7 @@ def compact_csr(matrix: Any) -> sp.csr_array:
 
 
 def as_label_counts(counts: Any) -> LabelCounts:
-    """Pass a LabelCounts through; count anything else that its constructor takes."""
+    """Return a LabelCounts as it is; construct one from anything else."""
     return counts if isinstance(counts, LabelCounts) else LabelCounts(counts)
 
 
@@ -440,7 +440,7 @@ def _column_sums(
 
 
 def _label_order(found: Iterable[Any]) -> Sequence[Any]:
-    # Numbers by value, then strings by alphabet: a mixture has no order of its own.
+    # Numbers by value, then strings alphabetically, since Python does not order mixtures.
     return sorted(found, key=lambda label: (isinstance(label, str), label))
 
 

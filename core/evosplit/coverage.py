@@ -1,4 +1,4 @@
-"""Labels in every subset: what is asked of a split by default, what that may cost, and how much of it is possible."""
+"""Coverage: how many samples of each label every subset should get, what that costs, and how much is possible."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ def label_needs(
 ) -> tuple[Ints, int]:
     """Return how many samples of each label every subset is to get, and how many labels are not asked for.
 
-    Every subset is to get `least` samples of each label, or as many as there are for all. No more is asked than the
-    smallest subset can hold even if it gets the samples with the most labels: a search that runs after the impossible
-    gives up rare labels for it. By default (`cover=True` and `least=1`) the rarest labels are not asked for where that
-    would make all labels much more uneven; `cover=False` asks for none.
+    Every subset should get `least` samples of each label, or an equal part of those there are. The minimum is lowered
+    to what the smallest subset could hold with the samples that have the most labels, because a search for an
+    impossible minimum sacrifices rare labels. By default (`cover=True` and `least=1`) the rarest labels are left out
+    where covering them would make all labels much more uneven; `cover=False` asks for none.
 
     Parameters
     ----------
@@ -60,23 +60,23 @@ def label_needs(
         middle = (low + high + 1) // 2
         low, high = (middle, high) if np.clip(for_all, 1, middle).sum() <= richest else (low, middle - 1)
     needs = np.clip(for_all, 1, low).astype(np.int64)
-    if cover == "all" or least > 1:  # who asks for a minimum insists on it
+    if cover == "all" or least > 1:  # an explicit minimum holds for all labels
         return needs, 0
-    too_dear = _too_dear(totals, needs, sizes)
-    needs[too_dear] = 0
-    return needs, len(too_dear)
+    too_costly = _too_costly(totals, needs, sizes)
+    needs[too_costly] = 0
+    return needs, len(too_costly)
 
 
 @dataclass(frozen=True)
 class CoverCost:
-    """What it costs that every label is in every subset.
+    """What covering every label in every subset costs.
 
     Attributes
     ----------
     labels
         How many labels have samples in a subset whose share is so small that none would be closer to it.
     ld, ld_without
-        LD, and what it would be about if these samples were in other subsets, where they disturb least.
+        LD, and about what it would be if these samples were in the subsets where they do the least harm.
     """
 
     labels: int
@@ -85,7 +85,7 @@ class CoverCost:
 
 
 def cover_cost(samples: Ints, sizes: Ints, *, least: int = 1) -> CoverCost:
-    """Compare the labels of a split with what they would be without `cover`, each on its own.
+    """Estimate what LD would be without `cover`, one label at a time.
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ def fewest_empty(counts: LabelCounts, sizes: tuple[int, ...], constraints: Const
 
 
 def _most_labels(counts: LabelCounts, size: int) -> int:
-    """Return how many labels so many samples have at most, in all."""
+    """Return the largest total number of labels that `size` samples can have."""
     labels = np.diff(counts.presence.indptr).astype(np.int64)
     order = np.argsort(-labels, kind="stable")
     copies = counts.copies[order]
@@ -167,13 +167,13 @@ def _most_labels(counts: LabelCounts, size: int) -> int:
     return int(labels[order] @ taken)
 
 
-def _too_dear(totals: Ints, needs: Ints, sizes: Sequence[int]) -> Ints:
-    """Return the labels whose cover would cost too much, the most frequent ones being covered first.
+def _too_costly(totals: Ints, needs: Ints, sizes: Sequence[int]) -> Ints:
+    """Return the labels whose cover would cost too much; the most frequent labels are covered first.
 
-    A subset whose share of a label is less than half a sample is better off without it, as far as LD goes. What it
-    costs to give it the label all the same may add up, over labels and subsets, to the lower bound of LD: so cover at
-    most doubles what labels deviate by. Nor may it add more than a tenth (or ten, if that is more) to the labels that
-    belong into a subset: to hold more of them, the subset would get the samples that show the most.
+    A subset whose share of a label is less than half a sample has a smaller LD without it. The cost of covering it
+    anyway, summed over labels and subsets, may reach the lower bound of LD, so that cover at most doubles the
+    deviation. It may also add no more than a tenth (or ten, if that is more) to the labels of a subset; to hold more,
+    the subset would need the samples with the most labels.
     """
     from evosplit import _kernels
 
@@ -188,21 +188,21 @@ def _too_dear(totals: Ints, needs: Ints, sizes: Sequence[int]) -> Ints:
     least = needs[:, None].astype(np.float64)
     covered = np.minimum(away(np.maximum(below, least)), away(np.maximum(below + 1, least)))
     costs = ordered_sum(covered - np.minimum(away(below), away(below + 1)))
-    costs[(totals < k) | (totals == m)] = 0.0  # too few for all subsets: wherever they are, some lack them
+    costs[(totals < k) | (totals == m)] = 0.0  # too few for all subsets: some lack them in any case
     beyond = np.maximum(np.minimum(least, totals[:, None] / k) - share, 0.0)
     distinct, inverse = np.unique(totals, return_inverse=True)
     affordable = float(ordered_sum(_kernels.odds_bound(distinct, size)[inverse]))
     frequent = np.argsort(-totals, kind="stable")
-    too_dear = np.cumsum(costs[frequent]) > affordable + 1e-12
+    too_costly = np.cumsum(costs[frequent]) > affordable + 1e-12
     most = np.maximum(MOST_BEYOND * ordered_sum(share.T), LEAST_BEYOND)
-    too_dear |= (np.cumsum(beyond[frequent], axis=0) > most + 1e-12).any(axis=1)
-    return np.asarray(frequent[too_dear & (totals[frequent] > 0)])
+    too_costly |= (np.cumsum(beyond[frequent], axis=0) > most + 1e-12).any(axis=1)
+    return np.asarray(frequent[too_costly & (totals[frequent] > 0)])
 
 
 class _Units(NamedTuple):
-    """What is dealt out: which labels a unit has, its samples, the subset it is locked into, how many are like it.
+    """The units to place: their labels, sizes, the subset that each is locked into, and how many are equal.
 
-    Only if `all_dealt`, every unit has to be in some subset: a crowd has more than any label needs.
+    With `all_dealt` every unit has to be in some subset; without it, there are more units than any label needs.
     """
 
     presence: sp.csr_array

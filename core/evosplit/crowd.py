@@ -21,8 +21,8 @@ from evosplit.ratios import Subsets
 
 __all__ = ["Crowd", "Shares", "place_equal"]
 
-MOST_UNITS = 200_000  # that are searched; of more samples, most are placed before. Enough that few sets have more
-LEAST_UNPLACED = 2  # of the copies of a type that a subset gets, so many are searched however many types there are
+MOST_UNITS = 200_000  # that are searched, more than most data sets have; of more samples, most are placed before
+LEAST_UNPLACED = 2  # copies of each type and subset that are searched, however many types there are
 
 Ints = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
@@ -71,7 +71,7 @@ class Crowd:
     shares: Shares | None = None
 
     def of_rows(self, type_table: Ints) -> Ints:
-        """Let the rows of each type share what it has in each subset (rows x k)."""
+        """Distribute the samples of each type and subset over the rows of that type (rows x k)."""
         from evosplit._kernels.tables import share_out
 
         shared = np.empty((len(self.type_of_row), type_table.shape[1]), dtype=np.int64)
@@ -88,7 +88,7 @@ def place_equal(
     copies: Ints,
     constraints: Constraints | None,
 ) -> Crowd:
-    """Say what is locked; of very many samples place most of each type, so that every subset gets its share."""
+    """Collect the locked samples; where there are very many, place most samples of each type by the subsets' shares."""
     from evosplit import _kernels
 
     n_types, k, sizes = len(copies), len(subsets), np.array(subsets.sizes, dtype=np.int64)

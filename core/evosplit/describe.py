@@ -29,7 +29,7 @@ class Description:
     diversity, proportion_diversity
         Div: distinct label sets, counts included; PDiv: Div / m.
     complexity
-        TCS, m q Div; the paper's table prints it without the logarithm of its formula.
+        TCS, m q Div; as in the paper's table, without the logarithm of its formula.
     average_imbalance
         avgIR: mean over the labels that occur of (count of the most frequent label / count of the label).
     scumble

@@ -1,4 +1,4 @@
-"""What EvoSplit raises and warns on purpose, and how it points at the caller."""
+"""The errors and warnings of EvoSplit."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import re
 import sys
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any, ParamSpec, TypeVar
+from typing import ParamSpec, TypeVar
 
 __all__ = ["EvoSplitError", "EvoSplitWarning", "MissingExtraError", "checked_keywords", "warn"]
 
@@ -27,8 +27,8 @@ class EvoSplitError(ValueError):
     message
         The sentence. It writes parameters as Python does: `group_by='clip'`, or `group_by=` without a value.
     parameter
-        The parameter or parameters that the sentence speaks of; by default those that it writes so. The command line
-        shows their flags instead.
+        The parameter or parameters that the message is about; by default those that it writes as above. The command
+        line shows their flags instead.
 
     Examples
     --------
@@ -43,7 +43,7 @@ class EvoSplitError(ValueError):
 
 
 class MissingExtraError(EvoSplitError, ImportError):
-    """Something that is installed on demand is not there; the message names the pip line.
+    """An optional dependency is not installed; the message has the pip command.
 
     Examples
     --------
@@ -56,24 +56,19 @@ class MissingExtraError(EvoSplitError, ImportError):
 
 
 class EvoSplitWarning(UserWarning):
-    """The split was made, but probably not as the caller imagines."""
+    """The split was made, but something about it may surprise the caller."""
 
 
 def warn(message: str) -> None:
-    """Warn at the line that called EvoSplit, however deep inside of it this is called."""
+    """Warn at the line that called EvoSplit, however deep in the library the warning is raised."""
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in _OURS:
         frame, level = frame.f_back, level + 1
     warnings.warn(message, EvoSplitWarning, stacklevel=level)
 
 
-def checked_keywords(*passed_on: Callable[..., Any]) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:
-    """Let a function refuse keywords that nobody knows, naming itself and what was probably meant.
-
-    Parameters
-    ----------
-    *passed_on
-        Functions whose keyword-only parameters the function takes as well, to pass them on.
+def checked_keywords() -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:
+    """Make a function suggest the keyword that was probably meant when it gets an unknown one.
 
     Examples
     --------
@@ -84,10 +79,9 @@ def checked_keywords(*passed_on: Callable[..., Any]) -> Callable[[Callable[_P, _
     Traceback (most recent call last):
     TypeError: cut() got an unexpected keyword argument 'piece'; did you mean 'pieces'?
     """
-    further = [name for function in passed_on for name in _keywords(function)]
 
     def decorate(function: Callable[_P, _R]) -> Callable[_P, _R]:
-        known = {*_keywords(function, positional=True), *further}
+        known = set(inspect.signature(function).parameters)
 
         @functools.wraps(function)
         def call(*args: _P.args, **kwargs: _P.kwargs) -> _R:
@@ -101,8 +95,3 @@ def checked_keywords(*passed_on: Callable[..., Any]) -> Callable[[Callable[_P, _
         return call
 
     return decorate
-
-
-def _keywords(function: Callable[..., Any], *, positional: bool = False) -> list[str]:
-    kinds = {inspect.Parameter.KEYWORD_ONLY} | ({inspect.Parameter.POSITIONAL_OR_KEYWORD} if positional else set())
-    return [name for name, each in inspect.signature(function).parameters.items() if each.kind in kinds]

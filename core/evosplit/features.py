@@ -30,7 +30,7 @@ __all__ = [
 OBJECTIVES = ("samples", "instances", "pairs", "triplets", "strata")
 MAX_PAIR_ENTRIES = 400_000_000
 MAX_TRIPLET_ENTRIES = 400_000_000
-PARTS = 1024  # in which a sample of the pairs is measured
+PARTS = 1024  # the share of the pairs that have a column is a multiple of 1 / PARTS
 
 Ints = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]

@@ -22,7 +22,7 @@ _IMPORTANCE = {"labels": 1.5, "pairs": 1.0, "strata": 1.0}  # in "balanced"
 
 @dataclass(frozen=True, eq=False)
 class ParetoFront:
-    """The trade-offs that a method found: no point is better than another in something and worse in nothing.
+    """The trade-offs that a method found: the splits that no other found split dominates.
 
     Attributes
     ----------
@@ -72,11 +72,11 @@ def non_dominated(scores: npt.NDArray[np.float64]) -> list[int]:
 def pick_from(front: ParetoFront, rule: str | int) -> int:
     """Choose a point of the front and return its index.
 
-    Objectives are measured in units of a random split's. "balanced" takes the point with the least sum of what is left
-    in labels (one and a half times, because they matter more), in pairs and in strata; "origin" the one nearest to the
-    origin without any unit (the paper's rule); "ld" the best in labels (samples and instances alike: the least
-    product), "lpd" the best in label pairs; an integer is an index. (The Euclidean distance slides to the pairs' end of
-    the front: there is always more left to gain in pairs than in labels.)
+    Objectives are divided by their values in a random split. "balanced" takes the point with the least weighted sum:
+    labels count one and a half times, pairs and strata once. "origin" takes the point nearest to the origin, with
+    objectives as they are (the paper's rule); "ld" the best in labels (the least product of samples and instances);
+    "lpd" the best in label pairs; an integer is an index. "balanced" does not use the Euclidean distance, because it
+    prefers the end of the front that is best in pairs, where there is always more to gain than in labels.
     """
     if isinstance(rule, (int, np.integer)) and not isinstance(rule, bool):
         if not -len(front) <= rule < len(front):

@@ -1,4 +1,4 @@
-"""Sizes when units are uneven: how close to the targets groups can come, and how to get there."""
+"""Exact sizes with whole groups: how close to the targets the sizes can come, and how to reach them."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def least_excess(unit_sizes: Ints, capacities: Ints) -> int:
 
 
 def mend_sizes(unit_sizes: Ints, assignment: Ints, movable: Ints, targets: Ints, stream: Stream) -> Ints:
-    """Move and exchange units, each time what helps most, until no such step brings the sizes nearer to the targets.
+    """Greedily move and exchange units until no step brings the sizes nearer to the targets.
 
     Examples
     --------
@@ -111,11 +111,10 @@ def mend_sizes(unit_sizes: Ints, assignment: Ints, movable: Ints, targets: Ints,
 
 
 def pack(unit_sizes: Ints, capacities: Ints, less_than: int, second: Ints | None = None) -> tuple[Ints | None, bool]:
-    """Look for the filling of the capacities with the least excess, and less than `less_than`, among all of them.
+    """Find the filling of the capacities with the least excess, if that is less than `less_than`.
 
-    The sizes sum to the capacities. Of equal fillings the one that is nearest to `second` is taken. Returns the
-    filling, or None if there is none, and whether that is proven: where there are too many different fillings on the
-    way the search gives up.
+    The sizes sum to the capacities. Ties are broken by the distance to `second`. Returns the filling, or None if there
+    is none, and whether that is proven: the search gives up where there are too many partial fillings.
 
     Examples
     --------
@@ -139,10 +138,10 @@ def pack(unit_sizes: Ints, capacities: Ints, less_than: int, second: Ints | None
     for at in range(len(order) - 1, -1, -1):
         size = int(unit_sizes[order[at]])
         held = walk.loads_of(np.array([last]), at + 1)[:, 0]
-        for j, place in walk.steps:
-            if held[j] >= size and last - size * place in walk.layers[at]:
+        for j, weight in walk.steps:
+            if held[j] >= size and last - size * weight in walk.layers[at]:
                 assignment[order[at]] = j
-                last -= size * place
+                last -= size * weight
                 break
     return assignment, True
 
@@ -150,9 +149,9 @@ def pack(unit_sizes: Ints, capacities: Ints, less_than: int, second: Ints | None
 def packings(unit_sizes: Ints, kinds: Ints, capacities: Ints, alike: Ints, at_most: int, limit: int) -> Ints | None:
     """List all ways to fill the capacities with the least excess, if that is no more than `at_most`.
 
-    Units of one kind are interchangeable, and so are subsets whose columns of `alike` are equal: of ways that differ in
-    nothing else only one is listed. Returns one row for each way (the subset of each unit), or None if there are more
-    than `limit`, or too many fillings on the way.
+    Units of one kind are interchangeable, and so are subsets whose columns of `alike` are equal; only one of several
+    equivalent ways is listed. Returns one row for each way (the subset of each unit), or None if there are more than
+    `limit`, or too many partial fillings.
 
     Examples
     --------
@@ -169,18 +168,18 @@ def packings(unit_sizes: Ints, kinds: Ints, capacities: Ints, alike: Ints, at_mo
     for at in range(len(order) - 1, -1, -1):
         layer = walk.layers[at]
         leads = np.zeros(len(layer), dtype=bool)
-        for j, place in walk.steps:
-            leads |= walk.allowed(layer, at, j) & _among(layer + walk.sizes[at] * place, alive[0])
+        for j, weight in walk.steps:
+            leads |= walk.allowed(layer, at, j) & _among(layer + walk.sizes[at] * weight, alive[0])
         alive.insert(0, layer[leads])
     fillings = alive[0]
     chosen = np.zeros((len(fillings), 0), dtype=np.int16)
     for at in range(len(order)):
         parts, taken = [], []
-        for j, place in walk.steps:
-            goes = walk.allowed(fillings, at, j) & _among(fillings + walk.sizes[at] * place, alive[at + 1])
+        for j, weight in walk.steps:
+            goes = walk.allowed(fillings, at, j) & _among(fillings + walk.sizes[at] * weight, alive[at + 1])
             if at and kinds[order[at]] == kinds[order[at - 1]]:
                 goes &= chosen[:, -1] <= j
-            parts.append(fillings[goes] + walk.sizes[at] * place)
+            parts.append(fillings[goes] + walk.sizes[at] * weight)
             taken.append(np.hstack((chosen[goes], np.full((int(goes.sum()), 1), j, dtype=np.int16))))
         fillings, chosen = np.concatenate(parts), np.concatenate(taken)
         if len(fillings) > limit:
@@ -191,7 +190,7 @@ def packings(unit_sizes: Ints, kinds: Ints, capacities: Ints, alike: Ints, at_mo
 
 
 class _Fillings:
-    """The fillings that can be met on the way, unit by unit, whose excess stays below a limit.
+    """The partial fillings, unit by unit, whose excess stays below a limit.
 
     A filling is one number with a digit for each subset but the one with the most capacity, whose load follows from the
     others. `layers[i]` holds those of the first i units, ascending; it is None if there are more than `max_states` in
@@ -203,18 +202,18 @@ class _Fillings:
         self.placed = np.concatenate(([0], np.cumsum(sizes)))
         self.rest = int(np.argmax(capacities))
         self.most = np.maximum(capacities, 0) + less_than // 2  # a subset with more is over by too much alone
-        places, whole = [], 1
+        weights, whole = [], 1  # of the digits
         for j in range(len(capacities)):
-            places.append(0 if j == self.rest else whole)
+            weights.append(0 if j == self.rest else whole)
             whole *= 1 if j == self.rest else int(self.most[j]) + 1
-        self.steps = list(enumerate(places))
+        self.steps = list(enumerate(weights))
         self.layers: list[Ints] | None = None
         if whole > MAX_CODE:
             return
         layers = [np.zeros(1, dtype=np.int64)]
         met = 0
         for at, size in enumerate(sizes.tolist()):
-            grown = [layers[-1][self.allowed(layers[-1], at, j)] + size * place for j, place in self.steps]
+            grown = [layers[-1][self.allowed(layers[-1], at, j)] + size * weight for j, weight in self.steps]
             fillings = np.sort(np.concatenate(grown))  # faster than np.unique
             fillings = fillings[np.append(True, np.diff(fillings) > 0)] if len(fillings) else fillings
             over = np.maximum(self.loads_of(fillings, at + 1) - capacities[:, None], 0).sum(axis=0)
@@ -226,10 +225,10 @@ class _Fillings:
         self.layers = layers
 
     def loads_of(self, fillings: Ints, n_placed: int) -> Ints:
-        """Return the samples in each subset (k x fillings) after so many units."""
+        """Return the samples in each subset (k x fillings) after the first `n_placed` units."""
         loads = np.empty((len(self.most), len(fillings)), dtype=np.int64)
-        for j, place in self.steps:
-            loads[j] = fillings // place % (self.most[j] + 1) if place else 0
+        for j, weight in self.steps:
+            loads[j] = fillings // weight % (self.most[j] + 1) if weight else 0
         loads[self.rest] = self.placed[n_placed] - loads.sum(axis=0)
         return loads
 
@@ -262,7 +261,7 @@ def _among(values: Ints, ascending: Ints) -> npt.NDArray[np.bool_]:
 
 
 def fit_sizes(unit_sizes: Ints, assignment: Ints, movable: Ints, targets: Ints, stream: Stream) -> Ints:
-    """Bring the sizes as near to the targets as the units allow; where `pack` gives up, as near as `mend_sizes` comes.
+    """Bring the sizes as near to the targets as the units allow, or as `mend_sizes` can where `pack` gives up.
 
     Examples
     --------

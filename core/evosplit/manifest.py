@@ -1,12 +1,11 @@
-"""The manifest, `split.json`: what it holds, how it is checked when read, and how data that does not fit it is told.
+"""The manifest, `split.json`: what it contains, how it is checked, and how differences from the data are described.
 
-A manifest is a JSON object that keeps one split for good: `format` and `version`; the subsets in `names`, `sizes` and
-`target_sizes`, with `is_kfold` telling whether they are folds; all samples in `ids`, with `assignment` giving for each
-the position of its subset in `names` (or, where ids stand for several samples, `table` giving how many of each go to
-each subset); `ids_sha256`, by which changes made by hand are noticed; `file_names`, where
-samples have files that their ids do not name; and how the split came about: `source`, `settings`, `notes`, `measures`,
-`best_ed`, the version of `evosplit`, and what else the adapter that wrote it knows in `extra`. `manifest_schema()` is
-its JSON Schema, with a description of every key. Unknown keys are ignored; an unknown version is refused.
+A manifest is a JSON object that stores one split: `format` and `version`; the subsets in `names`, `sizes` and
+`target_sizes`, with `is_kfold` for folds; all samples in `ids`, with the position of each one's subset in `assignment`
+(or, where ids stand for several samples, how many of each go to each subset in `table`); `ids_sha256`, to detect manual
+changes; `file_names`, where they differ from the ids; and how the split was made: `source`, `settings`, `notes`,
+`measures`, `best_ed`, the version of `evosplit`, and further facts of the adapter in `extra`. `manifest_schema()`
+returns its JSON Schema, with a description of every key. Unknown keys are ignored; an unknown version is refused.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ def manifest_schema() -> dict[str, Any]:
 
 
 def check_manifest(manifest: Any, source: str) -> None:
-    """Refuse what is no manifest, is one of another version, was damaged or changed by hand."""
+    """Refuse data that is not a manifest of this version, or a manifest that was damaged or edited."""
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
         raise EvoSplitError(f"{source} is no EvoSplit manifest: its 'format' is not {FORMAT!r}; pass a split.json")
     _check_version(manifest.get("version"), source)
@@ -102,7 +101,7 @@ def _check_version(version: Any, source: str) -> None:
 
 
 def _check_facts(manifest: dict[str, Any], source: str) -> None:
-    """Check what is not needed to replay a split, but is shown."""
+    """Check the entries that a replay does not need."""
     expected: dict[str, tuple[type, ...]] = {
         "settings": (dict, type(None)),
         "notes": (list, type(None)),

@@ -98,7 +98,7 @@ class Measures:
 
 @dataclass(frozen=True)
 class SubsetTables:
-    """What each subset holds: the counts behind every measure.
+    """The counts of samples, labels and pairs in each subset, from which all measures are computed.
 
     Attributes
     ----------
@@ -307,7 +307,7 @@ def expected_deviation(
     held: npt.ArrayLike | None = None,
     held_sizes: npt.ArrayLike | None = None,
 ) -> Floats:
-    """Return what Eq. 1 (or 3) is for each label (or pair) in a random split, on average over splits and subsets.
+    """Return the expected value of Eq. 1 (or 3) of each label (or pair) in a random split, averaged over subsets.
 
     The result is exact but for rounding, and the same on every machine.
 

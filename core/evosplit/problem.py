@@ -2,11 +2,10 @@
 
 The unit that moves is a sample, or a whole group of samples. Units with equal features are interchangeable, so they are
 merged into *types* with a number of copies. A type's features are counts in columns (see `evosplit.features`); a
-subset's state is the sum of the features of its units. So groups, locks and further strata are data, not other
-algorithms.
+subset's state is the sum of the features of its units. So groups, locks and strata need no algorithms of their own.
 
-Equal samples are told apart only when the split is done: until then it is a table (types x subsets); see
-`evosplit.crowd`.
+During the search a split is a table (types x subsets); which of several equal samples goes where is decided at the end
+(see `evosplit.crowd`).
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class SplitProblem:
-    """Types of units with their features, to be dealt into subsets of given sizes.
+    """Types of units with their features, to be distributed over subsets of given sizes.
 
     Attributes
     ----------
@@ -258,7 +257,7 @@ class SplitProblem:
 
     @cached_property
     def random_reference(self) -> Floats:
-        """What a random split scores on each objective, the unit of search and pick; see `report.baselines`."""
+        """What a random split scores on each objective: the unit of objectives in the search and in `pick`."""
         return self.by_objective(self.block_reference)
 
     def placements(self, assignments: Sequence[Ints], stream: Stream) -> Ints:

@@ -1,4 +1,4 @@
-"""From what the user asks for (ratios, sizes or folds) to subset names and exact integer sizes."""
+"""From ratios, sizes or a number of folds to subset names and exact integer sizes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DEFAULT_NAMES = {2: ("train", "test"), 3: ("train", "val", "test")}
 _SUM_TOLERANCE = 1e-6
 _LARGEST = 10**15
 _WHOLES = (10, 100)  # sums of proportions, even where sizes might be meant
-_CLOSE = 2  # sizes that sum to so many times too much or too little are no sizes
+_CLOSE = 2  # whole numbers that miss the number of samples by this factor are proportions, not sizes
 
 
 @dataclass(frozen=True)
@@ -43,10 +43,10 @@ def resolve_subsets(
     """Turn ratios into names and sizes that sum to `n_samples`.
 
     A mapping gives the names; a sequence of two means train and test, of three train, val and test, of more
-    subset0, subset1, ... Whole numbers that sum to `n_samples` are exact sizes; all else are proportions (fractions
-    that sum to 1, 80, 10, 10 or 8, 1, 1), rounded by largest remainder. What can be meant in two ways is refused:
-    sizes that miss `n_samples` by less than a factor of two (unless they sum to 10 or 100), fractions that do not sum
-    to 1.
+    subset0, subset1, ... Whole numbers that sum to `n_samples` are exact sizes; all other values are proportions
+    (fractions that sum to 1, 80, 10, 10 or 8, 1, 1), rounded by largest remainder. Ambiguous values are refused: sizes
+    that miss `n_samples` by less than a factor of two (unless they sum to 10 or 100), and fractions that do not sum to
+    1.
 
     Examples
     --------

@@ -51,7 +51,7 @@ class Split:
     settings
         How the split was made: method, seed, effort and so on, as recorded in the manifest.
     notes
-        Sentences about what went otherwise than asked.
+        Sentences about how the split differs from what was asked for.
     constraints
         Groups, locks, strata and weights that were asked for; None if nothing of that was.
     best_ed

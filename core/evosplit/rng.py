@@ -1,4 +1,4 @@
-"""Chance that is the same everywhere: a stream of integers from a seed, whatever the machine or numpy's version."""
+"""Random numbers that depend on the seed alone, on any machine and with any version of numpy."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ class Stream:
 
     @classmethod
     def from_seed(cls, seed: Seed) -> Stream:
-        """Start a stream from an integer of any size, from a numpy Generator, or (None) anywhere.
+        """Start a stream from an integer of any size, from a numpy Generator, or from the system's entropy (None).
 
-        Of a Generator two raw words are drawn: numpy keeps the streams of its bit generators, but not what the methods
-        make of them.
+        Two raw words are drawn from a Generator: numpy guarantees the streams of its bit generators across versions,
+        but not those of the methods built on them.
 
         Examples
         --------

@@ -63,15 +63,15 @@ def split(
         "evosplit" (default); "nsga2", "ea-ld" and "ea-lpd" (the paper's); "sois", "is" (iterative stratification over
         label pairs and over labels), "random"; or a method object with parameters of its own.
     objectives
-        What to spread: any of "samples" (samples with a label, LD), "instances" (occurrences of a label, LD'), "pairs"
-        (samples with two labels together: LPD; beside "instances" without "samples" its form over occurrences, which
-        the paper's tables report), "triplets" and "strata". By default samples, instances and pairs, and
-        strata if there are any; the paper's methods take instances and pairs.
+        What to balance: any of "samples" (samples with a label, LD), "instances" (occurrences of a label, LD'), "pairs"
+        (samples with two labels together, LPD; with "instances" but without "samples" the form over occurrences that
+        the paper's tables report), "triplets" and "strata". By default samples, instances and pairs, and strata if
+        there are any; the paper's methods take instances and pairs.
     cover
-        Give every subset at least one sample of every label that has enough samples. Where that would make labels
-        more than twice as uneven as they need to be, or add more than a tenth, and more than ten, to the labels of a
-        subset (many rare labels and a small subset), the most frequent ones are covered and a note tells how many are
-        not; "all" insists on all of them.
+        Give every subset at least one sample of every label that has enough samples. With many rare labels and a small
+        subset, that may make labels more than twice as uneven as necessary, or add more than a tenth (and more than
+        ten) to the labels of the subset; then only the most frequent labels are covered, and a note says how many are
+        not. "all" covers them in any case.
     groups
         One value per sample; samples with equal values stay together (None: a sample on its own). The sizes then come
         as close to those asked for as the groups allow.
@@ -89,8 +89,8 @@ def split(
     pick
         Which trade-off of the front: "balanced", "origin" (the paper's rule), "ld", "lpd", or an index.
     effort
-        "fast", "normal" or "thorough". With the same seed, a greater effort finds all that a smaller one finds, or
-        better.
+        "fast", "normal" or "thorough". With the same seed, a greater effort finds the splits of a smaller one, or
+        better ones.
     time_limit
         Seconds after which the best split so far is returned, with a note in the report.
     n_jobs
@@ -287,7 +287,7 @@ def _solve(
 
 
 def _limits(problem: SplitProblem) -> tuple[str, ...]:
-    """Say what was left out because it would take too long, or ruin the rest."""
+    """Say which labels are not covered, and whether only some of the pairs were searched."""
     notes = []
     if problem.uncovered:
         some = "1 rare label is" if problem.uncovered == 1 else f"{problem.uncovered:,} rare labels are"
@@ -305,7 +305,7 @@ def _limits(problem: SplitProblem) -> tuple[str, ...]:
 
 
 def _check_respect(method: str | Method, solver: Method, counts: LabelCounts, constraints: Constraints | None) -> None:
-    """Refuse what the method cannot do, instead of ignoring it."""
+    """Refuse constraints that the method does not support."""
     able: frozenset[str] = getattr(solver, "respects", frozenset())
     if counts.has_copies and "copies" not in able:
         raise EvoSplitError(
@@ -428,7 +428,7 @@ def _check_options(
 
 
 def _front(problem: SplitProblem, assignments: Sequence[npt.NDArray[Any]], stream: Stream) -> ParetoFront:
-    """Keep the candidates that no other one dominates, ordered by the first objective."""
+    """Keep the non-dominated candidates, ordered by the first objective."""
     scores = np.array([problem.evaluate(problem.column_table(problem.type_table(a))) for a in assignments])
     keep = non_dominated(scores)
     kept = problem.placements([assignments[i] for i in keep], stream)

@@ -1,4 +1,4 @@
-"""Words that the sentences of the engine and of its adapters share."""
+"""Helpers for the sentences of the engine and of its adapters."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["Nouns", "counted", "listed"]
 
 @dataclass(frozen=True)
 class Nouns:
-    """What the samples and labels of a data set are called, for those who read its report.
+    """What a report calls the samples and labels of a data set.
 
     Examples
     --------

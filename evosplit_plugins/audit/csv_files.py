@@ -1,4 +1,4 @@
-"""Subsets in a table: a CSV file with the columns id, subset and labels, and perhaps others; for audits."""
+"""Audits of subsets in CSV files with the columns id, subset and labels, without a database engine."""
 
 from __future__ import annotations
 
@@ -201,7 +201,7 @@ class _Row:
 
 
 def _read(number: int, path: Path, subset_column: str | None) -> tuple[list[str], list[_Row]]:
-    """Read a file whole; gives its columns and its lines."""
+    """Read a file; returns its columns and its lines."""
     try:
         text = path.read_bytes().decode("utf-8-sig")
     except OSError as error:
@@ -248,7 +248,7 @@ def _lines(path: Path, text: str, separator: str) -> Iterator[tuple[int, list[st
 
 
 def _separator(path: Path, text: str, subset_column: str | None) -> str:
-    """Find what separates the columns: that with which the heading has known columns, or the most of them."""
+    """Find the separator of the columns: the one that gives the heading the most known columns, or the most columns."""
     if path.suffix.lower() == ".tsv":
         return "\t"
     heading = text.lstrip("\r\n").partition("\n")[0].rstrip("\r")
@@ -285,7 +285,7 @@ def _subsets(
     columns: Sequence[str],
     given: str | None,
 ) -> tuple[list[str], int]:
-    """Return the subset of each line, and how many lines have none."""
+    """Return the subset of each line, and the number of lines without one."""
     several = len(paths) > 1
     if several and given is None and not {column.lower() for column in columns} & set(SUBSETS):
         stems = [path.stem for path in paths]
@@ -306,7 +306,7 @@ def _needed(row: _Row, column: str) -> str:
 def _labels(
     rows: Sequence[_Row], columns: Sequence[str], given: str | Sequence[str] | None, delimiter: str | None, name: str
 ) -> tuple[LabelCounts, list[str]]:
-    """Count the labels of each line; also gives what the reader should know."""
+    """Count the labels of each line; also returns sentences for the report."""
     several = [] if given is None or isinstance(given, str) else list(given)
     if len(several) > 1:
         for column in several:

@@ -1,4 +1,4 @@
-"""What subsets share although they should not: ids, file names, groups, files of the same content."""
+"""Leaks: ids, file names, groups or file contents that subsets have in common."""
 
 from __future__ import annotations
 
@@ -74,16 +74,16 @@ class Leak:
 
 @dataclass(frozen=True)
 class Shared:
-    """What subsets share.
+    """What subsets have in common.
 
     Attributes
     ----------
     leaks
         What two subsets have in common.
     repeats
-        Sentences about what one of them holds more than once.
+        Sentences about what one subset contains more than once.
     notes
-        Further sentences that the reader should know.
+        Further sentences for the report.
     """
 
     leaks: tuple[Leak, ...] = ()
@@ -98,14 +98,14 @@ def find_leaks(
     names: Sequence[str],
     copies: npt.ArrayLike | None = None,
 ) -> list[Leak]:
-    """Find what subsets share.
+    """Find the values that subsets have in common.
 
     Parameters
     ----------
     kind
         What the values are, for the sentences.
     values
-        One value per sample; None is shared by nobody.
+        One value per sample; None is never shared.
     assignment
         The number of each sample's subset.
     names
@@ -173,7 +173,7 @@ def source_pictures(files: Sequence[Any]) -> list[str | None]:
 
 
 def _codes(values: Sequence[Any]) -> tuple[list[Any], Ints]:
-    """List the different values and give each sample the number of its own, in order of occurrence; -1 for None."""
+    """Return the distinct values in order of occurrence, and the number of each sample's value; -1 for None."""
     known: dict[Any, int] = {}
     codes = [-1 if value is None else known.setdefault(value, len(known)) for value in values]
     return list(known), np.array(codes, dtype=np.int64)

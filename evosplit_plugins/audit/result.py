@@ -1,4 +1,4 @@
-"""`Audit`: what there is to say about a split that exists."""
+"""`audit` judges an existing split; `Audit` is the result."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _AS_GOOD = 1.05  # how much better EvoSplit has to be before it is worth a sente
 
 @dataclass(frozen=True, eq=False)
 class Audit:
-    """What there is to say about a split that exists.
+    """The audit of an existing split: its leaks, its report, a verdict, and what EvoSplit would give instead.
 
     Attributes
     ----------
@@ -81,12 +81,12 @@ class Audit:
 
     @property
     def spread(self) -> dict[str, float]:
-        """How far one random split is from the average, in the unit of `times_random`, as a standard deviation."""
+        """The standard deviation of single random splits, in the unit of `times_random`."""
         return {key: row.relative_spread for key, row in self._judged.items()}
 
     @property
     def verdict(self) -> str:
-        """Say how good the split is, by labels first; what is otherwise in instances and label pairs follows."""
+        """Say how good the split is in labels, and in instances and label pairs where that differs."""
         judged = {key: row for key, row in self._judged.items() if row.value or row.random}
         if not judged:
             return "There is nothing to judge: no split of these labels differs from another."
@@ -103,7 +103,7 @@ class Audit:
         return f"{grades[first].capitalize()}: {_in_words(judged[first])}{more}."
 
     def comparison(self) -> list[str]:
-        """Say what EvoSplit gives instead; nothing where it was not asked."""
+        """Say what EvoSplit gives instead; empty without a comparison."""
         if self.instead is None:
             return []
         here, there = self.split.measures.to_dict(), self.instead.measures.to_dict()
@@ -177,18 +177,18 @@ def audit(
     seed: Seed = 0,
     on_progress: OnProgress | None = None,
 ) -> Audit:
-    """Judge a split that exists: how even it is, what leaks, and what EvoSplit would give at the same sizes.
+    """Judge an existing split: how even it is, what leaks, and what EvoSplit would give at the same sizes.
 
     Parameters
     ----------
     source
-        The samples and where they are, as an adapter's `read_subsets` gives them; a sample in two subsets is two rows.
+        The samples and their subsets, as returned by an adapter's `read_subsets`; a sample in two subsets is two rows.
     group_by, group_regex
         What belongs together and leaks where it does not: see `evosplit_plugins.request.Request`.
     same_bytes
         Also look for files of the same content in different subsets.
     compare
-        Whether to make a split at the same sizes with EvoSplit, to set beside it. It keeps together what leaks.
+        Whether to make a split of the same sizes with EvoSplit for comparison. It keeps together what leaks here.
     effort, time_limit, n_jobs, seed
         Of that split, as in `evosplit.split`.
     on_progress
@@ -218,7 +218,7 @@ def audit(
             is_linked = together is not None and len(set(together)) < len(together)
             asked = Asked(source.counts, together if is_linked else None)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", EvoSplitWarning)  # what it says is about the comparison, not the data
+            warnings.simplefilter("ignore", EvoSplitWarning)  # they are about the comparison, not the data
             instead = asked.finish(
                 evosplit.split(
                     asked.counts,
@@ -266,7 +266,7 @@ def _among_rows(
     *,
     same_bytes: bool,
 ) -> tuple[Shared, list[Links]]:
-    """Find what subsets share where there is a row for each sample, and what therefore belongs together."""
+    """Find what subsets share where there is a row for each sample, and the links that keep it together."""
     names, assignment = split.names, split.assignment
     keys = {kind: values for kind, values in source.shared_keys().items() if any(each is not None for each in values)}
     if source.files is not None:

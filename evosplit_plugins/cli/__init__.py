@@ -1,4 +1,4 @@
-"""The `evosplit` command: the commands of every adapter, made from what it says of itself."""
+"""The `evosplit` command, with commands for every adapter that are made from its options."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["main"]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command. All else is loaded here, so that an interrupt while loading is one line too.
+    """Run one command. Everything is imported in here, so that an interrupt during imports prints one line, too.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The commands of an adapter, `split`, `apply` and `audit`, made from what it says of itself."""
+"""The commands `split`, `apply` and `audit` of an adapter, made from its class attributes and options."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from evosplit_plugins.walk import apply_with, split_with
 
 __all__ = ["Commands", "add_adapter", "add_audit_flags", "add_output_directory", "add_output_flags", "directory"]
 
-Commands = argparse._SubParsersAction  # what argparse calls a group of commands, without a public name
+Commands = argparse._SubParsersAction  # argparse has no public name for it
 
 _AUDIT_EPILOG = (
     "exit code: 0 if all is well, 1 for a leak or more than --fail-over, 2 for bad input, 130 when interrupted"
@@ -30,7 +30,7 @@ _AUDIT_EPILOG = (
 
 
 def add_adapter(commands: Commands[argparse.ArgumentParser], adapter: Adapter) -> Commands[argparse.ArgumentParser]:
-    """Add the commands of an adapter; returns where further ones can be added."""
+    """Add the commands of an adapter; returns the group, for further commands."""
     group = commands.add_parser(
         adapter.name,
         help=f"{' and '.join(_verbs_in_words(adapter))} {adapter.summary}",
@@ -82,9 +82,9 @@ def _add_apply(verbs: Commands[argparse.ArgumentParser], adapter: Adapter) -> No
 def _add_audit(verbs: Commands[argparse.ArgumentParser], adapter: Adapter) -> None:
     parser = verbs.add_parser(
         "audit",
-        help="judge splits that exist, find leaks, compare with EvoSplit",
-        description="Judge subsets that exist, whoever made them: how even they are beside random ones and what is "
-        "possible, where it hurts, what leaks from one into another, and what EvoSplit would give at the same sizes.",
+        help="judge existing splits, find leaks, compare with EvoSplit",
+        description="Judge existing subsets: how even they are compared with random ones and with what is possible, "
+        "which labels are worst, what leaks from one into another, and what EvoSplit would give at the same sizes.",
         epilog=_AUDIT_EPILOG,
     )
     _add_location(parser, adapter)
@@ -98,7 +98,7 @@ _SEARCH = ("seed", "effort", "time_limit", "n_jobs")
 
 
 def add_audit_flags(parser: argparse.ArgumentParser, adapter: Adapter | type[Adapter]) -> None:
-    """Add the flags that say how to judge, which are the same for every adapter."""
+    """Add the flags of audits, which are the same for every adapter."""
     judging = parser.add_argument_group("judging")
     judging.add_argument(
         "--fail-over",
@@ -137,14 +137,14 @@ def add_output_directory(parser: argparse._ActionsContainer) -> None:
 
 
 def directory(text: str) -> Path:
-    """Read the name of a directory. An empty one, of a variable that was not set, is not the current directory."""
+    """Parse a directory; an empty name, as of an unset variable, is refused rather than taken for the current one."""
     if not text:
         raise argparse.ArgumentTypeError("it is empty; name a directory, or . for this one")
     return Path(text)
 
 
 def add_output_flags(parser: argparse._ActionsContainer) -> None:
-    """Add `--quiet`, `--json` and `--debug`, which every command knows."""
+    """Add `--quiet`, `--json` and `--debug`, which every command has."""
     parser.add_argument("--quiet", action="store_true", help="no progress bar and no report")
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
     parser.add_argument("--debug", action="store_true", help="show the traceback of an error")

@@ -1,4 +1,4 @@
-"""`evosplit completion`: a script that lets a shell complete the commands and flags of every adapter."""
+"""`evosplit completion`: print a script with which a shell completes all commands and flags."""
 
 from __future__ import annotations
 

@@ -1,16 +1,14 @@
-"""What only FiftyOne has beside the commands of every adapter: take a split back, link the plugin, show the demo."""
+"""The further commands of FiftyOne: undo a split, install the plugin, show the demo."""
 
 from __future__ import annotations
 
 import argparse
 import json
 import os
-import signal
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from evosplit_plugins.cli.commands import Commands, add_output_flags, directory
 from evosplit_plugins.cli.render import show_report, tell
@@ -83,21 +81,6 @@ def _install(args: argparse.Namespace) -> int:
     return 0
 
 
-@contextmanager
-def _ended_by_sigterm() -> Iterator[None]:
-    """Leave as after an error when the process is told to end, so that what FiftyOne started ends with it."""
-
-    def end(number: int, frame: Any) -> NoReturn:
-        raise SystemExit(128 + number)
-
-    before = signal.signal(signal.SIGTERM, end)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
-
-
-@_ended_by_sigterm()
 def _demo(args: argparse.Namespace) -> int:
     # The link lies beside the pictures, so that the demo leaves FiftyOne's own plugins directory alone.
     plugins = args.output.resolve() / "plugins"

@@ -1,4 +1,4 @@
-"""Flags made from options that are described once (`evosplit_plugins.options`), and their values read back."""
+"""Make flags from declared options (`evosplit_plugins.options`), and read their values."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def shared_options(*names: str) -> list[Option]:
 
 
 def add_request_flags(parser: argparse.ArgumentParser, adapter: Adapter | type[Adapter]) -> None:
-    """Add all flags that say how to split."""
+    """Add the flags of `Request`."""
     for title, names in _GROUPS.items():
         group = parser.add_argument_group(title)
         if "ratios" in names:
@@ -67,7 +67,7 @@ def add_request_flags(parser: argparse.ArgumentParser, adapter: Adapter | type[A
 def add_options(
     parser: argparse._ActionsContainer, options: Iterable[Option], adapter: Adapter | type[Adapter] = Adapter
 ) -> None:
-    """Add a flag for each option; what is not given does not appear among the parsed arguments.
+    """Add a flag for each option; flags that are not given leave no attribute in the parsed arguments.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def add_options(
     options
         The options.
     adapter
-        Whose words the help uses.
+        The adapter whose nouns the help uses.
     """
     words = {**asdict(adapter.nouns), "field": adapter.field, "FIELD": adapter.field.upper()}
     for each in options:
@@ -124,7 +124,7 @@ def values_from(args: argparse.Namespace, options: Iterable[Option]) -> dict[str
 
 
 def request_from(args: argparse.Namespace) -> Request:
-    """Read what is asked from the flags of `add_request_flags`.
+    """Make a `Request` from the flags of `add_request_flags`.
 
     Examples
     --------
@@ -181,7 +181,7 @@ def _number(text: str, place: str) -> float | int:
 
 
 def _names(entries: Sequence[str], flag: str) -> tuple[str, ...]:
-    """Take apart what was given with commas, by repeating a flag, or both."""
+    """Split names that are separated by commas, given by repeated flags, or both."""
     return tuple(name.strip() for entry in entries for name in entry.split(",") if name.strip())
 
 

@@ -1,4 +1,4 @@
-"""The parser of all commands, and what becomes of their errors."""
+"""The parser of all commands, format detection, and the handling of errors."""
 
 from __future__ import annotations
 
@@ -50,20 +50,20 @@ terminals only, and not where NO_COLOR is set."""
 _DETECTING = {
     "split": "split files or a folder of any kind that is recognised",
     "apply": "replay a saved split on files or a folder",
-    "audit": "judge splits that exist, find leaks, compare with EvoSplit",
+    "audit": "judge existing splits, find leaks, compare with EvoSplit",
 }
 _FURTHER = {"fiftyone": fiftyone.add_commands}  # commands that only one adapter has
 
 
 class _Parser(argparse.ArgumentParser):
-    """Says what is wrong in one line instead of repeating the whole usage."""
+    """Reports errors in one line, without the usage."""
 
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"{self.prog}: error: {clean(message)} (see {self.prog} --help)\n")
 
 
 def build_parser(only: str | None = None) -> argparse.ArgumentParser:
-    """Build the parser with all commands, or with those of one adapter, so that no other has to be loaded."""
+    """Build the parser of all commands, or of one adapter's commands without loading the others."""
     parser: argparse.ArgumentParser = _Parser(
         prog="evosplit",
         description="Split multi-label data sets into alike subsets of exact size.",
@@ -97,7 +97,7 @@ def _add_detecting_commands(commands: Commands[argparse.ArgumentParser], adapter
 
 
 def _add_detecting(parser: argparse.ArgumentParser, verb: str, names: Sequence[str] | None = None) -> None:
-    """Add what all adapters share; `_resolved` replaces the command before it is parsed with the adapter's own."""
+    """Add the flags that all adapters share, for help; before parsing, `_resolved` inserts the detected adapter."""
     if verb == "apply":
         parser.add_argument("manifest", metavar="SPLIT", help="the split.json of an earlier split")
     parser.add_argument("paths", nargs="*", metavar="PATH", help="files, or a folder")
@@ -113,7 +113,7 @@ def _add_detecting(parser: argparse.ArgumentParser, verb: str, names: Sequence[s
 
 
 def _resolved(argv: Sequence[str]) -> list[str]:
-    """Replace `split PATH ...` by `coco split PATH ...`, or what the files are; all else stays as it is.
+    """Turn `split PATH ...` into `coco split PATH ...`, or whichever adapter PATH is for; keep all other commands.
 
     Examples
     --------
@@ -154,7 +154,7 @@ def _named(name: str, verb: str) -> str:
 
 
 def _sketch(verb: str) -> argparse.ArgumentParser:
-    """Build a parser that tells paths from the values of flags, whichever adapter they belong to."""
+    """Build a parser with the flags of all adapters, to tell paths from the values of flags."""
     parser = _Parser(prog=f"evosplit {verb}", add_help=False, conflict_handler="resolve")
     _add_detecting(parser, verb)
     for adapter in all_adapters().values():
@@ -165,7 +165,7 @@ def _sketch(verb: str) -> argparse.ArgumentParser:
 
 
 def run(argv: Sequence[str] | None = None) -> int:
-    """Run one command, as `evosplit_plugins.cli.main` explains; an interrupt is left to that."""
+    """Run one command; see `evosplit_plugins.cli.main`, which also handles interrupts."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a name that the terminal cannot show must not end the command
@@ -189,7 +189,7 @@ def run(argv: Sequence[str] | None = None) -> int:
 
 
 def _parsed(words: Sequence[str]) -> argparse.Namespace:
-    """Parse all words; what the command does not know is named with the nearest flag that it does know."""
+    """Parse all arguments; the error for an unknown flag suggests the nearest known one."""
     parser = build_parser(words[0] if words and is_own(words[0]) else None)
     args, unknown = parser.parse_known_args(words)
     if not unknown:
@@ -202,11 +202,11 @@ def _parsed(words: Sequence[str]) -> argparse.Namespace:
 
 
 def _hint(command: argparse.ArgumentParser, word: str) -> str:
-    """Say what may be meant by a word that a command does not know; nothing where that is open."""
+    """Suggest what an unknown argument may have meant; empty if nothing is close."""
     flag = word.partition("=")[0]
     if not flag.startswith("-"):
-        places = [action for action in command._actions if action.dest == "paths" and action.nargs == 1]
-        return f"give one {places[0].metavar}" if places else ""
+        single = [action for action in command._actions if action.dest == "paths" and action.nargs == 1]
+        return f"give one {single[0].metavar}" if single else ""
     verb = command.prog.rpartition(" ")[2]
     groups = _commands(build_parser()).values()
     others = [each for group in groups for name, each in _commands(group).items() if name == verb]
@@ -219,7 +219,7 @@ def _hint(command: argparse.ArgumentParser, word: str) -> str:
 
 @contextmanager
 def _terminable() -> Iterator[None]:
-    """Let a request to terminate clean up as an interrupt does."""
+    """Exit through `finally` blocks on SIGTERM, so that it cleans up as an interrupt does."""
 
     def stop(signum: int, frame: FrameType | None) -> NoReturn:
         raise SystemExit(128 + signum)

@@ -1,4 +1,4 @@
-"""What the commands print: the tables and sentences of reports and audits, and what was done."""
+"""Print reports, audits and the results of commands."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _LABELS_OF_AUDIT = 8
 
 
 def show_report(args: argparse.Namespace, split: Split, done: Mapping[str, Any], *, nouns: Nouns | None = None) -> None:
-    """Print the report of a split: its tables, then its summary, which so stays in sight; or JSON with `--json`.
+    """Print the report of a split: its tables, then its summary, which stays in sight; or JSON with `--json`.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def show_report(args: argparse.Namespace, split: Split, done: Mapping[str, Any],
     split
         The split; it carries its label counts.
     done
-        What else there is to tell, such as the files that were written: JSON gets it as it is, a reader one line each.
+        Further results, such as the files that were written; printed one per line, or added to the JSON.
     nouns
         What samples and labels are called.
     """
@@ -50,7 +50,7 @@ def show_report(args: argparse.Namespace, split: Split, done: Mapping[str, Any],
 
 
 def show_audit(audit: Audit, failures: Sequence[str], *, judged: bool) -> None:
-    """Print what matters first: leaks, the verdict, what EvoSplit would give, then where it hurts.
+    """Print an audit, what matters first: leaks, the verdict, the comparison with EvoSplit, then the tables.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def show_audit(audit: Audit, failures: Sequence[str], *, judged: bool) -> None:
 
 
 def tell(args: argparse.Namespace, values: Mapping[str, Any], lines: Mapping[str, Any] | None = None) -> None:
-    """Say what a command did: `values` as JSON with `--json`, else `lines` (or the values) one by one."""
+    """Print the results of a command: `values` as JSON with `--json`, else `lines` (or the values) one by one."""
     if args.json:
         print(json.dumps(dict(values), indent=2))
     elif not args.quiet:

@@ -1,4 +1,4 @@
-"""The terminal: progress on stderr, tables on stdout, and readers that go away."""
+"""The terminal: progress on stderr, tables on stdout, closed pipes."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ __all__ = ["printing", "progress", "terminal"]
 
 @contextmanager
 def printing() -> Iterator[None]:
-    """Let the reader go away, as `| head` does: the rest is not printed, and the command ends as it would have."""
+    """Tolerate a closed pipe, as with `| head`: the rest is not printed, and the command ends normally."""
     try:
         yield
-        sys.stdout.flush()  # a reader that has gone away shows itself here, not at exit
+        sys.stdout.flush()  # a closed pipe is noticed here, not at exit
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def terminal() -> Console:
-    """Return what prints tables to stdout; it leaves a reader that has gone away to `printing`."""
+    """Return the console for stdout; it leaves a closed pipe to `printing`."""
     from rich.console import Console
 
     class Terminal(Console):

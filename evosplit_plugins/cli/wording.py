@@ -1,4 +1,4 @@
-"""Errors of the library in the words of the shell: `group_by='clip'` becomes `--group-by clip`."""
+"""Write errors of the library with flags instead of parameters: `group_by='clip'` becomes `--group-by clip`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from evosplit_plugins.request import Request
 
 __all__ = ["PYTHON_ONLY", "flag_of", "in_flags"]
 
-# Parameters of the engine and of single functions that a command names otherwise.
+# Parameters of the engine and of single functions whose flags have other names.
 _FLAGS = {"groups": "--group-by", "strata": "--stratify-by", "kind": "--as", "n_images": "--images"}
 PYTHON_ONLY = frozenset(
     {"brain_key", "by", "copies", "counts", "labels", "limit", "metric", "random_state", "test_size", "train_size"}
@@ -26,7 +26,7 @@ _VALUE = (
 
 
 def flag_of(parameter: str) -> str | None:
-    """Return the flag that says the same as a parameter; None if there is none.
+    """Return the flag of a parameter; None if there is none.
 
     Examples
     --------
@@ -40,20 +40,20 @@ def flag_of(parameter: str) -> str | None:
 
 @cache
 def _declared() -> dict[str, str]:
-    """Map the options that are described once to their flags."""
+    """Map the declared options to their flags."""
     holders = [Request, *(holder for each in all_adapters().values() for holder in (each.reading, each.writing))]
     return {each.name: each.flag for holder in holders for each in options_of(holder)}
 
 
 def in_flags(error: BaseException, known: Collection[str]) -> str:
-    """Return the message of an error with flags in the place of the parameters that it speaks of.
+    """Return the message of an error with flags instead of the parameters that it names.
 
     Parameters
     ----------
     error
         The error.
     known
-        All flags that there are; other words before an equals sign are no parameters of the library.
+        All existing flags; other words before an equals sign are not parameters.
 
     Examples
     --------

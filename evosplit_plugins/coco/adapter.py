@@ -1,4 +1,4 @@
-"""The COCO adapter: its options, and the way from files to a source and back."""
+"""The COCO adapter and its options."""
 
 from __future__ import annotations
 
@@ -31,25 +31,7 @@ _LIST = ".txt"
 
 @dataclass(frozen=True, kw_only=True)
 class CocoReading:
-    """How to read annotation files.
-
-    Attributes
-    ----------
-    having_annotations
-        Leave out images without annotations.
-    count_crowd
-        Whether annotations with `iscrowd` count as instances; they are written in any case.
-    drop_orphans
-        Leave out annotations of images or categories that do not exist, instead of refusing them. Panoptic segments of
-        an unknown category are then not counted; their annotation stays.
-    coerce_ids
-        Read ids such as "7" and 7.0 as 7, and write them so.
-    reassign_ids
-        Give annotations whose id occurred before, or is no id, a new one above the largest.
-    image_root
-        The folder of the images, once or once for each annotation file: where `images` are linked or copied from, and
-        where an audit compares their contents.
-    """
+    """How to read annotation files; `evosplit_coco` describes the options."""
 
     having_annotations: bool = option(False, "leave out images without annotations", kind="switch")
     count_crowd: bool = option(
@@ -65,22 +47,7 @@ class CocoReading:
 
 @dataclass(frozen=True, kw_only=True)
 class CocoWriting(WriteOptions):
-    """How to write annotation files.
-
-    Attributes
-    ----------
-    layout
-        "coco" (annotations/instances_train.json), "roboflow" (train/_annotations.coco.json, with val called valid) or
-        "yolo" (images/train, labels/train and data.yaml, as Ultralytics trains on them).
-    images
-        "none", or put the images into the layout too: "symlink", "hardlink" or "copy".
-    polygons
-        With the layout "yolo", write polygons instead of boxes.
-    train_files
-        With folds, also write the complement of each.
-    gzip
-        Compress the annotation files.
-    """
+    """How to write annotation files; `evosplit_coco` describes the options."""
 
     layout: str = option(
         "coco",
@@ -125,7 +92,7 @@ class CocoAdapter(Adapter):
     def read(
         self, paths: Sequence[str], options: Any, *, need_labels: bool = True, on_progress: OnProgress | None = None
     ) -> CocoSource:
-        """Read annotation files, merged; the images of each are a subset of its own where there are several."""
+        """Read annotation files; several are merged, and the images of each count as a subset."""
         files = _annotation_files(paths)
         names = subset_names(files) if len(files) > 1 else None
         return _read(files, names, options, need_labels=need_labels, on_progress=on_progress)
@@ -140,7 +107,7 @@ class CocoAdapter(Adapter):
         return read_divided(subset_names(files), files, options, on_progress)
 
     def plan(self, to: Destination[Any, Any]) -> Write:
-        """Plan a layout; refuse those that cannot be, and images that are not there."""
+        """Plan a layout; refuse one that cannot be written, and images that do not exist."""
         if to.options.layout == "yolo":
             tree: Write = _host("yolo_tree").YoloTree(to).write
             return tree
@@ -155,7 +122,7 @@ def _recognised(path: Path) -> bool:
 
 
 def _annotation_files(paths: Sequence[str]) -> list[Path]:
-    """List the files, those of folders in their place."""
+    """List the files; a folder is replaced by the files in it."""
     return [file for path in map(Path, paths) for file in (coco_files(path) if path.is_dir() else ()) or (path,)]
 
 

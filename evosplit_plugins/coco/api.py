@@ -113,13 +113,14 @@ def evosplit_coco(
     count_crowd
         Whether crowd annotations count as instances; they are written in any case.
     drop_orphans
-        Leave out annotations of unknown images or categories instead of refusing them.
+        Leave out annotations of unknown images or categories instead of refusing them. Panoptic segments of an unknown
+        category are then not counted; their annotation stays.
     coerce_ids
         Read and write ids such as "7" and 7.0 as 7.
     reassign_ids
-        Give annotations whose id is taken a new one.
+        Give annotations whose id is taken, or is not valid, a new one above the largest.
     image_root
-        The folder of the images: one for all inputs, or one for each.
+        The folder of the images, from which they are linked or copied: one for all inputs, or one for each.
     layout
         "coco" (annotations/instances_train.json), "roboflow" (train/_annotations.coco.json, with val called
         valid) or "yolo" (images/train, labels/train and data.yaml, as Ultralytics trains on them).
@@ -199,7 +200,7 @@ def apply_split(
     dry_run: bool = False,
     on_progress: OnProgress | None = None,
 ) -> list[Path]:
-    """Write the subsets of a split made before: of the same file, or of another one with the same images.
+    """Write the subsets of an existing split: of the same file, or of another one with the same images.
 
     So captions, keypoints or panoptic files get the same subsets as the instances.
 
@@ -252,7 +253,7 @@ def audit(
     seed: Seed = 0,
     on_progress: OnProgress | None = None,
 ) -> Audit:
-    """Judge subsets that exist: how even they are, what leaks, and what EvoSplit would give at the same sizes.
+    """Judge existing subsets: how even they are, what leaks, and what EvoSplit would give at the same sizes.
 
     Parameters
     ----------
@@ -266,7 +267,7 @@ def audit(
     group_by, group_regex
         What belongs together and leaks where it does not, as for `evosplit_coco`.
     compare
-        Whether to make a split at the same sizes with EvoSplit, to set beside it.
+        Whether to make a split of the same sizes with EvoSplit for comparison.
     effort, time_limit, n_jobs, seed
         Of that split, as for `evosplit.split`.
     on_progress

@@ -1,4 +1,4 @@
-"""Checks of annotation files: what is wrong is refused, mended or left out."""
+"""Checks of annotation files: problems are refused, or repaired or left out if the user asked for that."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _IDS_SHOWN = 10
 
 
 def find_kind(tables: Sequence[Table], need_labels: bool) -> str:
-    """Tell panoptic files, keypoints, captions and instances apart by what they hold."""
+    """Return the kind of the files: panoptic, person_keypoints, captions or instances."""
     kinds = []
     for table in tables:
         file = table.file
@@ -66,7 +66,7 @@ def find_kind(tables: Sequence[Table], need_labels: bool) -> str:
 
 
 def check_images(table: Table) -> None:
-    """Refuse images that cannot be told apart."""
+    """Refuse a file without images, and images whose ids are not valid or not unique."""
     path = table.file.path
     if not table.image_ids:
         raise EvoSplitError(f"{path} holds no image; there is nothing to split")
@@ -80,7 +80,7 @@ def check_images(table: Table) -> None:
 
 
 def _check_ids(path: Path, ids: Sequence[Any], one: str, many: str, *, written: Callable[[int], str]) -> None:
-    """Refuse ids that are none, and those that are there twice."""
+    """Refuse ids that are not valid, and repeated ones."""
     wrong = _no_ids(ids)
     if wrong:
         shown = (f"{many}[{position}] has id {written(position)}" for position in wrong)
@@ -113,7 +113,7 @@ def check_images_differ(tables: Sequence[Table]) -> None:
 
 
 def check_categories(table: Table) -> None:
-    """Refuse categories that cannot be told apart or count less than nothing."""
+    """Refuse categories whose ids are not valid or not unique, or whose counts are negative."""
     path = table.file.path
     ids = table.category_ids
     _check_ids(path, ids, "category", "categories", written=lambda position: as_written(ids[position]))
@@ -152,7 +152,7 @@ def check_same_categories(tables: Sequence[Table]) -> None:
 
 
 def check_annotation_ids(tables: Sequence[Table], reassign: bool) -> None:
-    """Refuse annotation ids that are none or occur twice; a missing id is legal, as in panoptic files."""
+    """Refuse annotation ids that are not valid or repeated; a missing id is legal, as in panoptic files."""
     everything = tables[0].annotation_ids
     for table in tables[1:]:
         everything = everything + table.annotation_ids
@@ -223,7 +223,7 @@ class Instances:
 
 
 def labelled(table: Table, first: Table, owners: IntArray, drop: bool) -> Instances:
-    """Find the instances that count; an annotation without a known category loses its owner."""
+    """Find the instances that count; the owner of an annotation without a known category is set to -1."""
     known = column(table.category_ids)
     labels = look_up(column(table.annotation_categories), known)
     annotations = np.arange(len(labels), dtype=np.int64)

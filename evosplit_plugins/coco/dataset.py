@@ -1,4 +1,4 @@
-"""From annotation files to what a split needs: merged, checked, counted, each element with its row."""
+"""Read annotation files for a split: merged, checked and counted, with the row that each element belongs to."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class CocoData:
         return self.kind != "captions"
 
     def by_row(self, per_file: Iterable[Sequence[Any]]) -> list[Any]:
-        """Take from values of all images, file by file, those of the images that take part: one for each row."""
+        """Select, from values of all images file by file, those of the images that take part: one for each row."""
         return _of_rows(per_file, self.rows)
 
 
@@ -112,7 +112,7 @@ def read_coco(
     paths
         The files; several are merged and must have the same categories.
     having_annotations, count_crowd, drop_orphans, coerce_ids, reassign_ids
-        As in `CocoReading`.
+        As for `evosplit_coco`.
     need_labels
         Refuse files whose annotations carry no categories.
     numbered

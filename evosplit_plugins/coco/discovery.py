@@ -44,7 +44,7 @@ def is_manifest(path: Path) -> bool:
 
 
 def _head(path: Path) -> tuple[bytes, bool]:
-    """Read the beginning of a file, decompressed, and tell whether it is all; nothing where that fails."""
+    """Return the beginning of a file, decompressed, and whether that is all of it; b"" if it cannot be read."""
     try:
         with path.open("rb") as stream:
             packed = stream.read(2) == b"\x1f\x8b"
@@ -90,7 +90,7 @@ def coco_files(folder: Path) -> list[Path]:
 
 
 def _is_complement(path: Path) -> bool:
-    """Tell whether a file holds all folds but one."""
+    """Whether a file has all folds but one."""
     return re.match(r"fold[0-9]+_train\.", path.name) is not None
 
 

@@ -1,4 +1,4 @@
-"""What is known of the images beside their labels: file names, fields for groups and strata, locks, subsets."""
+"""`CocoSource`: the images of annotation files, with file names, fields for groups and strata, locks and subsets."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class CocoSource(Source):
         return Fields({name: known[name] for name in groups}, {name: balanced[name] for name in strata}, notes)
 
     def members(self, subset: str, reference: Any) -> Ints:
-        """Find the samples that `locked` names: also by annotation files, one or several, whose images are meant."""
+        """Find the samples that `locked` names; an annotation file stands for its images."""
         if isinstance(reference, (str, os.PathLike)):
             path = Path(reference)
             if path.name.lower().endswith(SUFFIXES) and not is_manifest(path):
@@ -89,7 +89,7 @@ class CocoSource(Source):
         return np.concatenate([rows.images for rows in self.data.rows])[found]
 
     def shared_keys(self) -> Mapping[str, Sequence[Any]]:
-        """Return the file names; ids only of images without, since files may number their images each anew."""
+        """Return the file names, and the ids of images without one; ids alone may repeat from file to file."""
         names = [None if name is None else plain_path(name) for name in self.files or ()]
         ids = self._chosen(self.data.by_row([file.image_ids for file in self.data.files]))
         nameless = [own if name is None else None for own, name in zip(ids, names, strict=True)]

@@ -54,7 +54,7 @@ def check_names(targets: Sequence[Target], names: Iterable[PurePosixPath]) -> No
     known = {str(name).casefold() for name in names}  # some file systems do not tell Name from name
     for target in targets:
         if target.images in target.path.parents and str(target.path.relative_to(target.images)).casefold() in known:
-            raise EvoSplitError(f"an image would be in the place of the file {target.path}; rename it")
+            raise EvoSplitError(f"an image would have the path of the file {target.path}; rename it")
 
 
 def find_images(data: CocoData, names: Sequence[PurePosixPath], roots: Sequence[Path]) -> list[ImageFile]:

@@ -1,4 +1,4 @@
-"""Opens a JSON file as bytes: memory-mapped, decompressed, and refused where it cannot be JSON in UTF-8."""
+"""Open a JSON file as bytes: memory-mapped and decompressed; what cannot be JSON in UTF-8 is refused."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def map_file(path: Path) -> tuple[Buffer, tuple[int, int]]:
 
 
 def check_text(buffer: Buffer, path: Path) -> None:
-    """Refuse what does not begin like a COCO file, and bytes that are no UTF-8, which the decoder would let through."""
+    """Refuse a file that does not begin like COCO, or is not UTF-8, which the decoder does not check."""
     _check_opening(buffer, path)
     data = np.frombuffer(buffer, np.uint8)
     decoder = codecs.getincrementaldecoder("utf-8")()
@@ -100,7 +100,7 @@ def _check_opening(buffer: Buffer, path: Path) -> None:
 
 
 def forgiven(buffer: Buffer) -> tuple[bytearray, list[str]]:
-    """Copy the bytes, replacing what Python's json takes and JSON does not by something of the same length.
+    """Copy the bytes, with extensions of JSON that Python accepts replaced by valid JSON of the same length.
 
     Every offset stays valid, so that the original bytes can be written. NaN and Infinity become fractions, which no id
     may be. The second value lists what was found.

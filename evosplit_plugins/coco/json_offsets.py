@@ -84,7 +84,7 @@ def find_elements(buffer: Buffer, sizes: Mapping[str, int]) -> dict[str, Element
 
 
 def look_for(buffer: Buffer, sizes: Mapping[str, int]) -> dict[str, Elements] | None:
-    """Find the elements by what stands between them; None where that cannot be proved right.
+    """Find the elements by the separators between them; None where the result cannot be proved right.
 
     The boundaries that are found comprise all true ones. So if a list seems to end at `last` with one
     boundary less than it has elements, either all of them are true, or `last` is not its end. Then it lies
@@ -165,7 +165,7 @@ def _ends_outside_strings(data: ByteArray, first: int, last: int) -> bool:
 
 
 def _is_whole_without(buffer: Buffer, lists: Mapping[str, Elements]) -> bool:
-    """Tell whether the file is valid, with the lists in the same place, when each holds a mere 0."""
+    """Whether the file is valid JSON, with the lists at the same offsets, if each list is replaced by [0]."""
     view = memoryview(buffer)
     pieces: list[Any] = []
     expected: dict[str, int] = {}

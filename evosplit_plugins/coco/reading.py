@@ -1,8 +1,7 @@
-"""Reads a COCO file without building it: where each image and annotation lies, and what they are known by.
+"""Read a COCO file without parsing it into objects: the ids, and the byte offsets of each image and annotation.
 
 A typed decoder goes over the memory-mapped file once and keeps ids and file names; then the offsets of each element are
-found. The bytes are never parsed into objects and written again, which is what makes reading fast and the output
-byte-identical.
+found. Elements are written as their bytes, which makes reading fast and the output byte-identical.
 """
 
 from __future__ import annotations
@@ -58,18 +57,13 @@ class _CrowdSegment(_Segment, gc=False):
     iscrowd: Any = 0
 
 
-class _CrowdAnnotation(msgspec.Struct, gc=False):
-    image_id: Any = UNSET
-    category_id: Any = UNSET
-    id: Any = UNSET
-    segments_info: list[_CrowdSegment] | UnsetType | None = UNSET
+class _CrowdAnnotation(_Annotation, gc=False):
+    segments_info: list[_CrowdSegment] | UnsetType | None = UNSET  # type: ignore[assignment]
     iscrowd: Any = 0
 
 
-class _CrowdContent(msgspec.Struct):
-    images: list[_Image]
-    annotations: list[_CrowdAnnotation] | UnsetType = UNSET
-    categories: Raw | UnsetType = UNSET
+class _CrowdContent(_Content):
+    annotations: list[_CrowdAnnotation] | UnsetType = UNSET  # type: ignore[assignment]
 
 
 class _SegmentArea(msgspec.Struct, gc=False):
@@ -93,7 +87,7 @@ class _PolygonShape(_Shape, gc=False):
 
 @dataclass(frozen=True)
 class Annotations:
-    """What the annotations say, one entry each; `UNSET` where the key is missing.
+    """The ids in the annotations, one entry each; `UNSET` where the key is missing.
 
     Attributes
     ----------
@@ -156,7 +150,7 @@ class CocoFile:
     notes: tuple[str, ...] = ()
 
     def unchanged(self) -> bool:
-        """Tell whether the file on disk is still the one that was read."""
+        """Whether the file on disk is still the one that was read."""
         try:
             status = self.path.stat()
         except OSError:
@@ -164,7 +158,7 @@ class CocoFile:
         return (status.st_size, status.st_mtime_ns) == self.stamp
 
     def skeleton(self, view: memoryview) -> list[memoryview]:
-        """Return what lies before, between and behind the images and annotations."""
+        """Return the bytes before, between and after the lists of images and annotations."""
         pieces = []
         begin = 0
         for part in self.lists():
@@ -278,7 +272,7 @@ def _inside(value: Any, keys: Sequence[str]) -> Any:
 def read_file(
     path: Path, *, crowd: bool = False, on_progress: OnProgress | None = None
 ) -> tuple[CocoFile, Annotations]:
-    """Read one annotation file, and what its annotations belong to.
+    """Read one annotation file: its images and categories, and the ids in its annotations.
 
     Parameters
     ----------
@@ -290,7 +284,7 @@ def read_file(
         Called with the fraction done and a message.
     """
     tell = on_progress or (lambda done, message: None)
-    message = f"Reading {path.name}"
+    message = f"reading {path.name}"
     tell(0.0, message)
     buffer, stamp = map_file(path)
     check_text(buffer, path)

@@ -1,4 +1,4 @@
-"""Instances by class and size: small, medium and large as COCO's evaluation tells them apart."""
+"""Count instances by class and size: small, medium and large."""
 
 from __future__ import annotations
 
@@ -9,13 +9,11 @@ import numpy.typing as npt
 from scipy import sparse
 
 from evosplit import EvoSplitError, LabelCounts
+from evosplit_plugins.box_sizes import LIMITS, SIZES
 
 __all__ = ["count_cells", "count_sizes", "size_bins"]
 
 IntArray = npt.NDArray[np.int64]
-
-SIZES = ("small", "medium", "large")
-_LIMITS = (32**2, 96**2)
 
 
 def size_bins(areas: npt.NDArray[np.float64]) -> IntArray:
@@ -26,7 +24,7 @@ def size_bins(areas: npt.NDArray[np.float64]) -> IntArray:
     >>> size_bins(np.array([5.0, 32**2, 96**2, np.nan])).tolist()
     [0, 1, 2, -1]
     """
-    bins: IntArray = np.searchsorted(_LIMITS, areas, side="right").astype(np.int64)
+    bins: IntArray = np.searchsorted(LIMITS, areas, side="right").astype(np.int64)
     bins[np.isnan(areas)] = -1
     return bins
 

@@ -1,4 +1,4 @@
-"""The bytes of the subsets: everything around the lists as it was, and the chosen elements."""
+"""The bytes of a subset's annotation file: the selected elements, and everything around the lists unchanged."""
 
 from __future__ import annotations
 

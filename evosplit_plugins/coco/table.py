@@ -1,4 +1,4 @@
-"""The ids of one annotation file while it is checked, and the bytes of what had to change in it."""
+"""The ids of one annotation file while it is checked, and the new bytes of elements whose ids changed."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class Table:
         columns: Mapping[str, tuple[list[Any], list[Any]]],
         new_ids: Mapping[int, int],
     ) -> dict[int, bytes]:
-        """Return new bytes for the elements of which some id is now of another type or was given anew."""
+        """Return new bytes for the elements with an id of another type, or a new one."""
         edited = {}
         for position in range(len(elements)):
             changes = {

@@ -1,4 +1,4 @@
-"""What one command writes: planned and checked before the search, then made as a whole."""
+"""Write annotation files and images: planned and checked before the search, written all or not at all."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from evosplit_plugins.coco.layouts import IMAGE_MODES, plan_targets
 from evosplit_plugins.coco.subset_bytes import annotation_bytes, annotation_size
 from evosplit_plugins.files import one_for_each
 from evosplit_plugins.output import Output
-from evosplit_plugins.progress import OnProgress
+from evosplit_plugins.progress import OnProgress, Steps
 from evosplit_plugins.staging import Plan, Staging, check_space
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ _IMAGE_WEIGHT = 100_000  # an image takes about as long as this many bytes
 
 
 class CocoOutput:
-    """What one command is about to write; what can be refused before the search is refused when it is made."""
+    """The planned output of a split; the constructor refuses what cannot be written."""
 
     def __init__(self, to: Destination[CocoSource, CocoWriting]) -> None:
         source, subsets, options = to.source, to.subsets, to.options
@@ -90,7 +90,7 @@ class CocoOutput:
         check_space(
             self._output.root, needed + sum(image.size for image in images.values()) * (options.images == "copy")
         )
-        steps = _Steps(n_bytes, len(images), on_progress)
+        steps = Steps(on_progress, n_bytes + _IMAGE_WEIGHT * len(images))
         written = self._output.write(
             self._plan(images), split, lambda staging: self._make(staging, chosen, images, steps)
         )
@@ -101,31 +101,12 @@ class CocoOutput:
             data.notes,
         )
 
-    def _make(self, staging: Staging, chosen: Sequence[Mask], images: Images, steps: _Steps) -> None:
+    def _make(self, staging: Staging, chosen: Sequence[Mask], images: Images, steps: Steps) -> None:
         for target, mask in zip(self._targets, chosen, strict=True):
             with staging.open(target.path, packed=self._options.gzip) as write:
                 for piece in annotation_bytes(self._data, mask):
                     write(piece)
-                    steps.add(len(piece), "Writing")
+                    steps.add("writing", len(piece))
         for path, image in images.items():
             staging.put(self._options.images, image.path, path)
-            steps.add(_IMAGE_WEIGHT, "Placing images")
-
-
-class _Steps:
-    """Turns bytes written and images placed into progress, a hundred reports at most."""
-
-    def __init__(self, n_bytes: int, n_images: int, on_progress: OnProgress | None) -> None:
-        self._on_progress = on_progress
-        self._total = max(n_bytes + n_images * _IMAGE_WEIGHT, 1)
-        self._so_far = 0
-        self._reported = -1
-        self.add(0, "Writing")
-
-    def add(self, amount: int, message: str) -> None:
-        """Report that so many more bytes' worth is done."""
-        self._so_far += amount
-        percent = min(99, 100 * self._so_far // self._total)
-        if self._on_progress is not None and percent > self._reported:
-            self._reported = percent
-            self._on_progress(percent / 100, message)
+            steps.add("placing images", _IMAGE_WEIGHT)

@@ -1,4 +1,4 @@
-"""The labels of COCO annotations as YOLO writes them: a line for each box or polygon, in parts of the image."""
+"""COCO annotations as YOLO labels: a line for each box or polygon, relative to the size of the image."""
 
 from __future__ import annotations
 
@@ -79,16 +79,16 @@ def _sizes(file: CocoFile) -> list[tuple[float, float]]:
     sizes = list(zip(found["width"], found["height"], strict=True))
     wrong = [at for at, size in enumerate(sizes) if not all(type(n) in (int, float) and n > 0 for n in size)]
     if wrong:
-        places = listed([f"images[{at}]" for at in wrong[:_SHOWN]], _SHOWN, total=len(wrong))
+        where = listed([f"images[{at}]" for at in wrong[:_SHOWN]], _SHOWN, total=len(wrong))
         raise EvoSplitError(
-            f"{file.path}: {counted(len(wrong), 'image has', 'images have')} no width and height, of which the labels "
-            f"of YOLO are parts: {places}; add them"
+            f"{file.path}: {counted(len(wrong), 'image has', 'images have')} no width and height, which YOLO's labels "
+            f"are relative to: {where}; add them"
         )
     return sizes
 
 
 def polygon_line(label: int, parts: Sequence[Any], size: tuple[float, float]) -> str | None:
-    """Write a polygon; several parts become one that goes from each to the next and back. None without an area.
+    """Write a polygon; several parts are joined by lines from each to the next and back. None without an area.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The layout "yolo": images and label files in the folders where Ultralytics looks for them, with a yaml file."""
+"""The layout "yolo": images, label files and a yaml file as Ultralytics expects them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from evosplit_plugins.coco.layouts import Target
 from evosplit_plugins.coco.yolo_labels import yolo_labels
 from evosplit_plugins.files import one_for_each
 from evosplit_plugins.output import Output, check_subset_names
-from evosplit_plugins.progress import OnProgress
+from evosplit_plugins.progress import OnProgress, Steps
 from evosplit_plugins.staging import Staging, check_space
 from evosplit_plugins.ultralytics import label_path, subset_keys, subset_values, yaml_value
 
@@ -24,11 +24,9 @@ if TYPE_CHECKING:
 
 __all__ = ["YoloTree"]
 
-_STEP = 500  # files between two reports of progress
-
 
 class YoloTree:
-    """A YOLO tree that is about to be written; what can be refused before the search is refused when it is made."""
+    """The planned YOLO tree of a split; the constructor refuses what cannot be written."""
 
     def __init__(self, to: Destination[CocoSource, CocoWriting]) -> None:
         source, subsets, options = to.source, to.subsets, to.options
@@ -71,17 +69,13 @@ class YoloTree:
             check_space(self._output.root, sum(image.size for image in images.values()))
 
         def make(staging: Staging) -> None:
-            done, total = 0, len(texts) + len(images)
+            steps = Steps(on_progress, len(texts) + len(images))
             for path, text in texts.items():
                 staging.path(path).write_text(text, encoding="utf-8", newline="\n")
-                done += 1
-                if on_progress is not None and done % _STEP == 0:
-                    on_progress(done / total, "writing labels")
+                steps.add("writing labels")
             for path, image in images.items():
                 staging.put(self._options.images, image.path, path)
-                done += 1
-                if on_progress is not None and done % _STEP == 0:
-                    on_progress(done / total, "placing images")
+                steps.add("placing images")
 
         plan = self._output.plan([*texts, *images], [image.path for image in images.values()])
         written = self._output.write(plan, split, make)

@@ -1,8 +1,8 @@
 """The FiftyOne adapter: labels of a dataset or view in, sample tags (or a field) out.
 
 `reading` finds and counts the labels, `fields` reads groups and strata, `duplicates` finds near duplicates; `writing`
-writes a split and takes it back, `runs` keeps the record of each split on the dataset. `source` and `adapter` put them
-together, `api` holds the public functions. What the App shows and does is in `app`.
+writes a split and undoes it, `runs` records each split on the dataset. `source` and `adapter` combine them, `api` has
+the public functions, `app` everything for the App.
 """
 
 from __future__ import annotations

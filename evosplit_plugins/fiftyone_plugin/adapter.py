@@ -25,7 +25,7 @@ __all__ = ["FiftyOneAdapter", "FiftyOneReading", "FiftyOneWriting"]
 
 @dataclass(frozen=True, kw_only=True)
 class FiftyOneReading:
-    """How to read a dataset; what the options mean in full is said at `evosplit_fiftyone`."""
+    """How to read a dataset; `evosplit_fiftyone` describes the options."""
 
     label_field: str | Sequence[str] | None = option(
         None,
@@ -98,7 +98,7 @@ class FiftyOneAdapter(Adapter):
     needs_output = False
 
     def detect(self, paths: Sequence[str]) -> bool:
-        """Recognise none: only the database knows the names, and a typing error must not start one."""
+        """Recognise nothing: datasets are not files, and a mistyped path must not start the database."""
         return False
 
     def read(
@@ -106,13 +106,13 @@ class FiftyOneAdapter(Adapter):
     ) -> Source:
         """Read ids, labels and files."""
         if on_progress is not None:
-            on_progress(0.0, "Reading labels")
+            on_progress(0.0, "reading labels")
         return _source(paths[0], options, need_labels=need_labels)
 
     def read_subsets(self, paths: Sequence[Any], options: Any, *, on_progress: OnProgress | None = None) -> Source:
-        """Read the samples that tags or a field put into subsets; the others are left out."""
+        """Read the samples that are in a subset, by their tags or a field; the others are left out."""
         if on_progress is not None:
-            on_progress(0.0, "Reading labels")
+            on_progress(0.0, "reading labels")
         found = _source(paths[0], options)
         from evosplit_plugins.fiftyone_plugin.source import divided
 
@@ -125,7 +125,7 @@ class FiftyOneAdapter(Adapter):
         found: FiftyOneSource = to.source
         check_field(found.dataset, found.field)
         if not to.options.overwrite:
-            # What a subset's name stands in may be locked; whether it would be lost is known when the split is.
+            # Values that name a subset may be locked; whether one would be lost is known only after the search.
             check_values(found.dataset, found.units, found.field, to.subsets.names)
         files = _planned(to.options, to.inputs)
         if files.reports or files.manifests:
@@ -140,7 +140,7 @@ def _write(
     from evosplit_plugins.fiftyone_plugin.writing import undo_split, write_split
 
     if on_progress is not None:
-        on_progress(0.0, "Writing")
+        on_progress(0.0, "writing")
     facts = {"dataset": source.dataset.name, "written as": source.field or "tags"}
     with ExitStack() as stack:
         stage = stack.enter_context(files.stage()) if files.reports or files.manifests else None

@@ -160,7 +160,7 @@ def check_asked(label_field: str | Sequence[str] | None, request: Request) -> No
 
 
 def refuse_values(samples: Any, field: str, request: Request) -> None:
-    """Refuse, before anything is searched, a field with values of others that are not locked."""
+    """Refuse, before the search, a field with values that EvoSplit did not write and that are not locked."""
     dataset = root_dataset(samples)
     check_field(dataset, field)
     if dataset.get_field(field) is not None and field not in runs.written_fields(dataset):
@@ -195,7 +195,7 @@ def apply_split(
     keep_tags: bool = False,
     on_progress: OnProgress | None = None,
 ) -> Split:
-    """Write a split that exists onto the samples, and record it.
+    """Write an existing split onto the samples, and record it.
 
     Parameters
     ----------
@@ -223,7 +223,7 @@ def apply_split(
         members = units_of(dataset)
         if any(unit in members for unit in split.sample_ids.tolist()):
             phases = Phases(on_progress, writing=1)
-            phases("writing")(0.0, "Writing")
+            phases("writing")(0.0, "writing")
             known = split.source.get("reading", {}).get("label_field", ())
             write_split(
                 dataset,
@@ -264,7 +264,7 @@ def audit(
     seed: Seed = 0,
     on_progress: OnProgress | None = None,
 ) -> Audit:
-    """Judge a split that exists, whoever made it: how even it is, what leaks, what EvoSplit would give instead.
+    """Judge an existing split: how even it is, what leaks, and what EvoSplit would give instead.
 
     Parameters
     ----------
@@ -290,7 +290,7 @@ def audit(
 
 
 def judge_subsets(samples: Any, reading: FiftyOneReading, options: Mapping[str, Any]) -> tuple[FiftyOneSource, Audit]:
-    """Judge the subsets that are there, as `audit` does with these options, and also return the samples as read."""
+    """Judge existing subsets as `audit` does with these options, and also return the samples as read."""
     phases = Phases(options.get("on_progress"), reading=2, judging=8)
     source = FiftyOneAdapter().read_subsets([samples], reading, on_progress=phases("reading"))
     return cast("FiftyOneSource", source), call_with(judge, options, source=source, on_progress=phases("judging"))

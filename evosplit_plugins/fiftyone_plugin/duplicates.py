@@ -1,9 +1,9 @@
-"""Near duplicates as FiftyOne Brain tells them.
+"""Near duplicates, as FiftyOne Brain finds them.
 
-A similarity run of the dataset, or the index that `compute_similarity` and `compute_near_duplicates` return, holds
-embeddings, which are compared here; `compute_exact_duplicates` returns the duplicates themselves. Whatever a chain of
-near duplicates links is one cluster, because the ends of a chain leak as a pair does. A field with the id of each
-sample's original, as the `duplicates_view(id_field=...)` of FiftyOne Brain writes it, is a field like any other: equal
+A similarity run of the dataset, or the index that `compute_similarity` and `compute_near_duplicates` return, has
+embeddings, which are compared here; `compute_exact_duplicates` returns the duplicates themselves. Samples that a chain
+of near duplicates connects form one cluster, because the ends of a chain leak as a pair does. A field with the id of
+each sample's original, as `duplicates_view(id_field=...)` of FiftyOne Brain writes it, is a field like any other: equal
 values belong together.
 """
 
@@ -17,8 +17,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from evosplit import EvoSplitError
 from evosplit.wording import counted
@@ -30,14 +28,14 @@ from evosplit_plugins.fiftyone_plugin.fields import (
     values_of_units,
 )
 from evosplit_plugins.fiftyone_plugin.reading import flattened, groups_of, is_grouped, name_of, root_dataset
-from evosplit_plugins.grouping import Links
+from evosplit_plugins.grouping import Links, components
 from evosplit_plugins.progress import OnProgress
 
 __all__ = ["DEFAULT_THRESHOLD", "Clusters", "duplicate_sources", "find_clusters", "find_links", "is_run"]
 
 DEFAULT_THRESHOLD = 0.2  # that of FiftyOne Brain
 _DISTANCES_AT_ONCE = 4_000_000
-LOOKING = "Looking for near duplicates"
+LOOKING = "looking for near duplicates"
 _ID = re.compile(r"[0-9a-f]{24}")
 _ROUNDING = 1e-6  # the distance of equal vectors is not exactly 0
 
@@ -53,7 +51,7 @@ class Clusters:
     ids, numbers
         Sample ids and the numbers of their clusters; a sample without near duplicates has a number of its own.
     called
-        What they come from, for a reader.
+        Where they come from, for messages.
     threshold
         The distance up to which embeddings were near; None where nothing was compared.
     """
@@ -65,7 +63,7 @@ class Clusters:
 
 
 def duplicate_sources(samples: Any) -> list[str]:
-    """List what offers near duplicates: similarity runs of whole samples, and fields that hold sample ids."""
+    """List the similarity runs of whole samples, and the fields with sample ids, that may name near duplicates."""
     dataset = root_dataset(samples)
     runs = dataset.list_brain_runs(type="similarity")
     whole = [key for key in runs if getattr(dataset.get_brain_info(key).config, "patches_field", None) is None]
@@ -91,7 +89,7 @@ def find_links(
     threshold: float | None = None,
     on_progress: OnProgress | None = None,
 ) -> tuple[list[Links], float | None]:
-    """Find what near duplicates link.
+    """Find the links between near duplicates.
 
     Parameters
     ----------
@@ -186,7 +184,7 @@ def _links(
 def find_clusters(
     dataset: Any, source: Any, threshold: float | None = None, on_progress: OnProgress | None = None
 ) -> Clusters:
-    """Find the near duplicates that a brain key, an index or a mapping of ids tells."""
+    """Find the near duplicates of a brain key, an index or a mapping of ids."""
     if isinstance(source, Mapping):
         if threshold is not None:
             raise EvoSplitError(
@@ -234,23 +232,8 @@ def _of_pairs(duplicates: Mapping[Any, Iterable[Any]]) -> Clusters:
             duplicate = other[0] if isinstance(other, tuple) else other
             first.append(number.setdefault(str(sample), len(number)))
             second.append(number.setdefault(str(duplicate), len(number)))
-    pair = (np.array(first, dtype=np.int64), np.array(second, dtype=np.int64))
-    return Clusters(list(number), components([pair], len(number)), "near_duplicates")
-
-
-def components(pairs: Iterable[tuple[Ints, Ints]], n_nodes: int) -> Ints:
-    """Find the connected components of a graph: a number for each node.
-
-    Examples
-    --------
-    >>> components([(np.array([0, 3]), np.array([1, 1]))], 4).tolist()
-    [0, 0, 1, 0]
-    """
-    both = [(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)), *pairs]
-    first, second = (np.concatenate(ends) for ends in zip(*both, strict=True))
-    graph = coo_array((np.ones(len(first), dtype=np.int8), (first, second)), shape=(n_nodes, n_nodes))
-    _, component = connected_components(graph.tocsr(), directed=False)
-    return np.asarray(component, dtype=np.int64)
+    found = components(np.array(first, dtype=np.int64), np.array(second, dtype=np.int64), len(number))
+    return Clusters(list(number), found, "near_duplicates")
 
 
 def first_members(cluster: Ints) -> Ints:
@@ -293,8 +276,9 @@ def near_components(
         first, second = np.nonzero(distances <= threshold + _ROUNDING)
         apart = first != second
         if apart.any():
-            near = (first[apart] + start, second[apart] + start)
-            cluster = components([(np.arange(n), first_members(cluster)), near], n)
+            first = np.concatenate([np.arange(n), first[apart] + start])
+            second = np.concatenate([first_members(cluster), second[apart] + start])
+            cluster = components(first, second, n)
     return cluster
 
 

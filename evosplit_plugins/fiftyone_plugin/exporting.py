@@ -1,4 +1,4 @@
-"""Hand the subsets of a split over to FiftyOne's own exporters, and check what they wrote by loading it."""
+"""Export the subsets of a split with FiftyOne's exporters, and check the result by loading it."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def export_subsets(
     try:
         for at, (name, view) in enumerate(views.items()):
             if on_progress is not None:
-                on_progress(at / len(views), f"Exporting {name}")
+                on_progress(at / len(views), f"exporting {name}")
             _export(view, stage, name, format, chosen, classes, media)
         for name, view in views.items():
             _check(view, stage, name, format, chosen)

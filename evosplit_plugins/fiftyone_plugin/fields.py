@@ -1,10 +1,10 @@
-"""Fields of the samples: which there are, what they can be used for, and their values for each unit.
+"""The fields of the samples: which can be used for groups and strata, and their values for each unit.
 
 A plain field has one value per sample; one that holds a Classification (or Regression) stands for its label (or value).
 Fields inside lists, such as those of detections, belong to the labels and are no plain fields. Groups are named by
-plain fields; strata are plain fields, label fields, or "area": class × box size. A size is COCO's: small below 32²
-pixels, large from 96² on. Where the width and height of the pictures are not known, the share of the picture that a box
-covers decides instead, at the same limits in a picture of 640 × 480.
+plain fields; strata are plain fields, label fields, or "area": class × box size, small, medium or large as in COCO.
+Where the width and height of the pictures are not known, the share of the picture that a box covers decides instead,
+as in a picture of 640 × 480.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import numpy.typing as npt
 from fiftyone import ViewField as F
 
 from evosplit import EvoSplitError, LabelCounts
+from evosplit_plugins.box_sizes import LIMITS, size_of
 from evosplit_plugins.fiftyone_plugin.reading import (
     FRAMES,
     Units,
@@ -54,9 +55,7 @@ GROUP_KINDS = ("text", "integer", "date")
 STRATUM_KINDS = ("text", "truth", "integer", "number", "date")
 FOLDER = "filepath"  # as a field to group by, this means the folder that the file lies in
 AREA = "area"  # the name of the stratum class × box size; a field of this name comes first
-SIZES = ("small", "medium", "large")
-LIMITS_IN_PIXELS = (32.0**2, 96.0**2)
-LIMITS_OF_SHARE = (32.0**2 / (640 * 480), 96.0**2 / (640 * 480))
+USUAL_PICTURE = 640 * 480.0  # pixels, where width and height are not known
 _KIND_OF = {
     fo.StringField: "text",
     fo.ObjectIdField: "text",
@@ -97,12 +96,12 @@ class PlainField:
 
 
 def _holder(samples: Any) -> Any:
-    """Return what has the plain fields: for a view of patches, clips or frames that is its dataset."""
+    """Return the collection with the plain fields: for a view of patches, clips or frames, its dataset."""
     return root_dataset(samples) if is_generated(samples) else samples
 
 
 def plain_fields(samples: Any) -> dict[str, PlainField]:
-    """Map each plain field of a dataset or view to what is known of it; fields of the metadata come last."""
+    """Return the plain fields of a dataset or view by name; those of the metadata come last."""
     schema = _holder(samples).get_field_schema(flat=True)
     lists = [name for name, field in schema.items() if isinstance(field, (fo.ListField, fo.DictField))]
     found: dict[str, PlainField] = {}
@@ -126,13 +125,13 @@ def plain_fields(samples: Any) -> dict[str, PlainField]:
 
 
 def group_fields(samples: Any) -> list[str]:
-    """List the fields that can be offered to keep samples together; what only the file tells is not."""
+    """List the fields to offer for grouping, without those of the metadata."""
     known = [field for field in plain_fields(samples).values() if field.kind in GROUP_KINDS and not field.hidden]
     return [field.name for field in known if not field.name.startswith("metadata.")]
 
 
 def strata_fields(samples: Any, label_fields: Sequence[str]) -> list[str]:
-    """List the fields that can be offered to be balanced beside the labels of `label_fields`."""
+    """List the fields to offer as strata, beside the labels of `label_fields`."""
     plain = [field.name for field in plain_fields(samples).values() if field.kind in STRATUM_KINDS and not field.hidden]
     others = [name for name in label_paths(samples) if name not in label_fields and name not in plain]
     area = [AREA] if _boxes(samples, label_fields) and AREA not in plain else []
@@ -169,7 +168,7 @@ def choose_plain(
 
 
 def check_strata(samples: Any, names: Sequence[str], labels: Mapping[str, str]) -> None:
-    """Raise what is wrong with the names of strata, without reading any sample; `labels` are split already."""
+    """Check the names of strata without reading samples; `labels` are the fields that are split."""
     plain = plain_fields(samples)
     counted = [name for name in label_paths(samples) if name not in plain]
     for name in names:
@@ -266,7 +265,7 @@ def _of_each(units: Sequence[str], keys: Sequence[str], column: list[Any]) -> li
 
 
 def group_values(field: PlainField, values: Sequence[Any]) -> list[Any]:
-    """Turn the values of each unit into what names its groups; an empty text says nothing.
+    """Turn the values of each unit into the names of its groups; an empty text names none.
 
     Examples
     --------
@@ -336,7 +335,7 @@ def _boxes(samples: Any, label_fields: Sequence[str]) -> dict[str, str]:
 
 
 class _Boxes:
-    """Class × box size: what has to be read for it, and how it is counted."""
+    """The stratum class × box size: the paths to read, and the counting."""
 
     def __init__(self, samples: Any, labels: Mapping[str, str]) -> None:
         schema = samples.get_field_schema(flat=True)
@@ -347,28 +346,26 @@ class _Boxes:
         self.paths += [path for pair in _PIXELS if set(pair) <= schema.keys() for path in pair]
 
     def count(self, keys: Sequence[str], columns: Sequence[list[Any]]) -> tuple[LabelCounts, list[str]]:
-        """Count the instances of each class × size, and say how sizes were told when pixels are not known."""
+        """Count the instances of each class × size; a note says how sizes were defined where pixels are unknown."""
         n = 2 * len(self.names)
         instances = {
             name: [_instances(*row, frames=name.startswith(FRAMES)) for row in zip(*columns[at : at + 2], strict=True)]
             for name, at in zip(self.names, range(0, n, 2), strict=True)
         }
-        limits, scale = LIMITS_IN_PIXELS, _picture_areas(len(keys), columns[n:])
+        scale = _picture_areas(len(keys), columns[n:])
         with_boxes = np.array([any(rows) for rows in zip(*instances.values(), strict=True)])
         unknown = int((with_boxes & np.isnan(scale)).sum())
         notes = []
         if unknown:
-            limits, scale = LIMITS_OF_SHARE, np.ones(len(keys))
+            scale = np.full(len(keys), USUAL_PICTURE)
+            small, large = (100 * limit / USUAL_PICTURE for limit in LIMITS)
             notes.append(
-                f"Box sizes are told by the share of the picture that a box covers (small below "
-                f"{100 * limits[0]:.2f} %, large from {100 * limits[1]:.0f} % on), because {unknown} of {len(keys)} "
-                "samples have no width and height; call dataset.compute_metadata() for sizes in pixels."
+                f"Box sizes are told by the share of the picture that a box covers (small below {small:.2f} %, large "
+                f"from {large:.0f} % on), because {unknown} of {len(keys)} samples have no width and height; call "
+                "dataset.compute_metadata() for sizes in pixels."
             )
         names = [
-            [
-                _sized(row, whole, limits, self.prefix.format(name))
-                for row, whole in zip(rows, scale.tolist(), strict=True)
-            ]
+            [_sized(row, whole, self.prefix.format(name)) for row, whole in zip(rows, scale.tolist(), strict=True)]
             for name, rows in instances.items()
         ]
         return count_names(keys, names), notes
@@ -419,12 +416,12 @@ def _instances(names: Any, shares: Any, *, frames: bool) -> list[tuple[str, floa
     ]
 
 
-def _sized(instances: Sequence[tuple[str, float]], whole: float, limits: Sequence[float], prefix: str) -> list[str]:
-    """Name each instance by its class and size.
+def _sized(instances: Sequence[tuple[str, float]], whole: float, prefix: str) -> list[str]:
+    """Name each instance by its class and size, given its share of the picture and the pixels of the whole.
 
     Examples
     --------
-    >>> _sized([("cat", 0.001), ("dog", 0.5)], 640 * 480.0, LIMITS_IN_PIXELS, "")
+    >>> _sized([("cat", 0.001), ("dog", 0.5)], 640 * 480.0, "")
     ['cat small', 'dog large']
     """
-    return [f"{prefix}{name} {SIZES[sum(share * whole >= limit for limit in limits)]}" for name, share in instances]
+    return [f"{prefix}{name} {size_of(share * whole)}" for name, share in instances]

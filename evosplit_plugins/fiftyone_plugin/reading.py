@@ -1,4 +1,4 @@
-"""Find the fields that carry labels, and count the labels of each unit that a split moves as a whole.
+"""Find the fields with labels, and count the labels of each unit.
 
 A unit is a sample, except in a grouped dataset, where it is a group. Views of patches, clips or frames are counted
 through the samples that they were cut from.
@@ -71,7 +71,7 @@ _LABEL_OF = {
 _GENERATED = (fop.PatchesView, fop.EvaluationPatchesView, focl.ClipsView, fovi.FramesView)
 _EMPTY = "has no sample in this view; there is nothing to split"
 _AT_ONCE = 20_000  # rows that are in memory while labels are counted
-_OTHERS = ("filepath", "tags", "metadata")  # fields of every sample that say nothing of what it shows
+_OTHERS = ("filepath", "tags", "metadata")  # fields of every sample that are no labels
 _LIKELY_NAMES = ("ground_truth", "gt", "annotations", "labels", "detections", "objects", "segmentations")
 
 
@@ -79,8 +79,8 @@ _LIKELY_NAMES = ("ground_truth", "gt", "annotations", "labels", "detections", "o
 def without_collecting() -> Iterator[None]:
     """Pause the garbage collector while FiftyOne builds an object or more for each sample.
 
-    None of them is garbage, but the collector would go through all of them again and again: with 100,000
-    samples that takes half of the time.
+    None of them is garbage, but the collector would traverse all of them again and again, which takes half of the time
+    with 100,000 samples.
     """
     was_on = gc.isenabled()
     gc.disable()
@@ -92,7 +92,7 @@ def without_collecting() -> Iterator[None]:
 
 
 def load_samples(name: str, view: str | None = None) -> Any:
-    """Load a dataset, or a saved view of it; what does not exist is named with what does."""
+    """Load a dataset, or a saved view of it; the error for an unknown name lists those that exist."""
     if not fo.dataset_exists(name):
         known = ", ".join(fo.list_datasets()) or "none"
         raise EvoSplitError(f"there is no dataset {name!r}; the datasets here: {known}")
@@ -385,7 +385,7 @@ def _listed(value: Any) -> Sequence[str | None]:
 
 @dataclass(frozen=True)
 class Overview:
-    """What a split would work on, counted by the database without reading the labels.
+    """The size of what would be split, counted by the database without reading the labels.
 
     Attributes
     ----------
@@ -396,7 +396,7 @@ class Overview:
     grouped
         Whether units are groups.
     unread
-        Fields whose labels only reading can tell: masks.
+        Fields whose labels the database cannot count: masks.
     """
 
     units: int

@@ -1,4 +1,4 @@
-"""The record of each split, a custom run on the dataset: what the panel shows and what undo restores."""
+"""Records of splits, stored as custom runs of the dataset: what the panel shows and undo restores."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def run_keys(dataset: Any) -> list[str]:
 
 
 def next_key(dataset: Any) -> str:
-    """Return a key for a new run: one more than the last, and letters that no other process draws at the same time."""
+    """Return a key for a new run: the next number, and a random suffix in case another process takes it too."""
     return f"{_PREFIX}{max(map(run_number, run_keys(dataset)), default=0) + 1}_{secrets.token_hex(3)}"
 
 
@@ -121,9 +121,9 @@ def written_tags(dataset: Any) -> set[str]:
 
 
 def tags_on(dataset: Any, members: Mapping[str, Sequence[str]], wanted: Collection[str]) -> dict[str, set[str]]:
-    """Tell by the records which of the wanted tags EvoSplit put on which samples, and has not replaced since.
+    """Return which of the wanted tags EvoSplit put on which samples and has not replaced since, by the records.
 
-    A tag that a sample carried before is the user's own, although a split put the sample into the subset of that name.
+    A tag that a sample had before belongs to the user, even if a split put the sample into the subset of that name.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ def tags_on(dataset: Any, members: Mapping[str, Sequence[str]], wanted: Collecti
         if config.field is not None or (not found and not any(name in wanted for name in config.sizes)):
             continue
         run = _read(dataset, key)
-        if run is None:  # what it wrote is not known, so that none of it is taken away
+        if run is None:  # what it wrote is unknown, so none of it is removed
             continue
         names = np.array(run.split.names, dtype=object)[run.split.assignment].tolist()
         for unit, name in zip(run.split.sample_ids.tolist(), names, strict=True):
@@ -202,14 +202,14 @@ def load_run(dataset: Any, key: str | None = None) -> SplitRun:
     run = _read(dataset, key)
     if run is None:
         raise EvoSplitError(
-            f"the split {key!r} of dataset {dataset.name!r} is not recorded to the end: another process is at it, or "
-            f"was ended; try again, or forget it with dataset.delete_run({key!r})"
+            f"the record of the split {key!r} of dataset {dataset.name!r} is not complete: another process is writing "
+            f"it, or was killed; try again, or delete it with dataset.delete_run({key!r})"
         )
     return run
 
 
 def _read(dataset: Any, key: str) -> SplitRun | None:
-    """Read a record, which another process may be about to save; None if it does not."""
+    """Read a record, waiting for another process that may be saving it; None if it never does."""
     for _ in range(_TRIES):
         results = dataset.load_run_results(key, cache=False, load_view=False)
         if results is not None:
@@ -236,7 +236,7 @@ def _read(dataset: Any, key: str) -> SplitRun | None:
 
 
 def delete_run(dataset: Any, key: str) -> None:
-    """Forget the record of a split."""
+    """Delete the record of a split."""
     dataset.delete_run(key)
 
 

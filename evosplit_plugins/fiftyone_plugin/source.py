@@ -76,12 +76,12 @@ class FiftyOneSource(Source):
 
     @property
     def called(self) -> str:
-        """Name it for a reader."""
+        """What errors and reports call the data."""
         return name_of(self.samples)
 
     @property
     def provenance(self) -> dict[str, Any]:
-        """Where the samples come from; the distance up to which samples were near duplicates is known by then."""
+        """Where the samples come from, with the threshold that was used for near duplicates."""
         known = super().provenance
         return {**known, "reading": {**known["reading"], **self._compared}}
 
@@ -94,7 +94,7 @@ class FiftyOneSource(Source):
         return read_fields(self.samples, self.units, self.labels, groups=groups, strata=strata)
 
     def placement(self, names: Sequence[str]) -> Placement:
-        """Tell by tags, or by the field, which samples are in these subsets; one in two of them is an error."""
+        """Return which samples are in these subsets, by tags or by the field; a sample in two of them is an error."""
         found = subsets_of_units(self.dataset, self.units, names, self.field)
         torn = [row for row, there in enumerate(found) if len(there) > 1]
         if torn:
@@ -136,7 +136,7 @@ class FiftyOneSource(Source):
         return names
 
     def links(self, on_progress: OnProgress | None = None) -> Sequence[Links]:
-        """Return what near duplicates link."""
+        """Return the links between near duplicates."""
         found, threshold = find_links(
             self.samples, self.units, self.files or (), self.near_duplicates, self.duplicate_threshold, on_progress
         )
@@ -145,7 +145,7 @@ class FiftyOneSource(Source):
         return found
 
     def shared_keys(self) -> Mapping[str, Sequence[Any]]:
-        """Return ids and files; a sample in two subsets is told by its id, its file leads to other samples."""
+        """Return ids and files; the file of a sample in two subsets counts once, since its id is a leak already."""
         told: set[str] = set()
         files = [
             None if unit in told or told.add(unit) else file  # type: ignore[func-returns-value]

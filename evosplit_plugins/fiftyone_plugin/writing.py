@@ -1,4 +1,4 @@
-"""Write a split onto the samples, as tags or into a field, record it, and take it back."""
+"""Write a split onto the samples, as tags or into a field, record it, and undo it."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ class Target:
     managed
         The tags that a split replaces on every sample: the names of its subsets.
     taken
-        Further tags that it takes away, by sample id: those that earlier splits put there. All others are the user's,
-        and stay.
+        Further tags that it removes, by sample id: those that earlier splits wrote. All others belong to the user and
+        stay.
     """
 
     field: str | None
@@ -74,7 +74,7 @@ class _Snapshot:
 
 
 def check_field(dataset: Any, field: str | None) -> None:
-    """Make sure that a split can be written into the field."""
+    """Refuse a field that a split cannot be written into."""
     if field is None:
         return
     if not isinstance(field, str) or not field.isidentifier() or field.startswith("_"):
@@ -91,7 +91,7 @@ def check_field(dataset: Any, field: str | None) -> None:
 
 
 def check_values(dataset: Any, units: Sequence[str], field: str | None, allowed: Collection[str]) -> None:
-    """Refuse a field with values that EvoSplit did not write, but for the allowed ones."""
+    """Refuse a field with values that EvoSplit did not write, except for the allowed ones."""
     if field is not None and dataset.get_field(field) is not None and field not in runs.written_fields(dataset):
         snap = _snapshot(dataset, units, Target(field, frozenset()))
         _check_lost(dataset, snap, field, dict.fromkeys(units, allowed))
@@ -249,14 +249,14 @@ def write_split(
 
 
 def undo_split(dataset: Any) -> runs.SplitRun:
-    """Restore tags or field as they were before the latest recorded split, and forget that split.
+    """Restore tags or field as they were before the latest recorded split, and delete its record.
 
     Tags that were added or removed by others in the meantime stay as they are. Call it again to go further back.
 
     Returns
     -------
     SplitRun
-        The record of the split that was taken back.
+        The record of the split that was undone.
     """
     dataset = root_dataset(dataset)
     dataset.reload()
@@ -324,7 +324,7 @@ def _write(dataset: Any, snap: _Snapshot, subset: Mapping[str, str], target: Tar
 def _restore(
     dataset: Any, samples: Iterable[str], before: Mapping[str, Any], target: Target, *, created_field: bool
 ) -> None:
-    """Give the samples back what they carried; without an entry in `before` that was nothing of the split.
+    """Restore what the samples carried; those without an entry in `before` carried nothing of the split.
 
     Samples that were deleted in the meantime are skipped.
     """

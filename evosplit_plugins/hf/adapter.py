@@ -1,4 +1,4 @@
-"""The Hugging Face adapter: its options, and how it is recognised, read and written; `datasets` is loaded late."""
+"""The Hugging Face adapter and its options; `datasets` is imported when data is read."""
 
 from __future__ import annotations
 
@@ -24,17 +24,9 @@ _SAVED = ("dataset_dict.json", "state.json")
 
 @dataclass(frozen=True, kw_only=True)
 class HfReading:
-    """How to read a data set.
+    """How to read a data set; `evosplit_hf` describes all options but `config` and `source_split`, which select data.
 
-    Attributes
-    ----------
-    label_column, key, multi_hot, threshold, delimiter
-        Where the labels and ids are and what they mean, as `evosplit_hf` explains. One column in a list is that column
-        by itself.
-    config
-        The configuration of a data set on disk or on the hub that has several.
-    source_split
-        Which of its splits to take; by default all.
+    A list of one column is that column.
     """
 
     label_column: str | Sequence[str] | None = option(
@@ -143,7 +135,7 @@ class HuggingFaceAdapter(Adapter):
 
 
 def _only(paths: Sequence[str], on_progress: OnProgress | None) -> str:
-    """Take the one source, and say that it is read."""
+    """Return the only source, and report that it is being read."""
     if len(paths) != 1:
         raise EvoSplitError(f"{len(paths)} sources are given; name one data set")
     if on_progress is not None:
@@ -152,7 +144,7 @@ def _only(paths: Sequence[str], on_progress: OnProgress | None) -> str:
 
 
 def host_module(name: str) -> Any:
-    """Load a module of this package that needs `datasets`; without it, say how to get it."""
+    """Import a module of this package that needs `datasets`; the error without it names the extra."""
     try:
         import datasets  # noqa: F401
     except ImportError as error:

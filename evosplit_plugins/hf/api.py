@@ -157,7 +157,7 @@ def evosplit_hf(
     ----------
     ds
         A `Dataset`, whatever was selected, shuffled, filtered or formatted before; a `DatasetDict`, whose
-        splits are joined and split anew; or an `IterableDataset`, which needs `key` and is read once.
+        splits are joined and split again; or an `IterableDataset`, which needs `key` and is read once.
     ratios
         `{"train": 0.8, "validation": 0.1, "test": 0.1}`, or a sequence: two are train and test, three train,
         validation and test. Fractions sum to 1; whole numbers are exact sizes if they sum to the number of rows, else
@@ -329,7 +329,7 @@ def audit(
     seed: Seed = 0,
     on_progress: OnProgress | None = None,
 ) -> Audit:
-    """Judge the splits that a `DatasetDict` already has: how even they are, and what leaks.
+    """Judge the existing splits of a `DatasetDict`: how even they are, and what leaks.
 
     Parameters
     ----------
@@ -338,8 +338,8 @@ def audit(
     label_column, multi_hot, threshold, delimiter
         As for `evosplit_hf`.
     key
-        The column that tells the rows apart; by default one with a usual name, such as `file_name` or `image_id`,
-        unless it numbers the rows of each split anew.
+        The column that identifies the rows; by default one with a usual name, such as `file_name` or `image_id`,
+        unless it only numbers the rows of each split.
     group_by, group_regex, same_bytes, compare, effort, time_limit, n_jobs, seed, on_progress
         As for `evosplit_plugins.audit.audit`; `same_bytes` compares pictures and sounds.
 

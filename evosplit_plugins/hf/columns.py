@@ -1,4 +1,4 @@
-"""Label columns counted on Arrow: no row becomes a Python object, no image is decoded."""
+"""Count label columns on Arrow: no row becomes a Python object, no image is decoded."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Counted = tuple[sp.csr_array, list[str]]
 
 @dataclass(frozen=True)
 class HowToCount:
-    """What the values of the label columns mean, where their type does not tell.
+    """How to interpret the values of label columns whose type is ambiguous.
 
     Attributes
     ----------
@@ -239,7 +239,7 @@ def _count_indicator(column: Any, leaf: Leaf, rows: IntArray | None, threshold: 
 
 
 def _switched_on(values: Any, threshold: float | None) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-    """Tell which values mean "this label", and which make no sense: without a threshold, all but 0 and 1.
+    """Return which values mean "this label", and which are invalid: without a threshold, all but 0 and 1.
 
     Nulls and NaN are neither.
     """

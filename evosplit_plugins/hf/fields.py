@@ -1,4 +1,4 @@
-"""What columns say of the rows beside their labels: groups, strata, ids, files, and what tells rows apart."""
+"""Read groups, strata, ids, file names and media of the rows from columns."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ Values = npt.NDArray[Any] | list[Any]
 
 
 def group_values(rows: Rows, leaf: Leaf) -> Values:
-    """Return what names the group of each row; None for a row on its own."""
+    """Return the group of each row; None for a row on its own."""
     if leaf.depth or not (leaf.holds_labels or pa.types.is_boolean(leaf.type)):
         raise EvoSplitError(f"group_by={leaf.path!r} is {leaf}; a group is named by one integer or string per row")
     return _values(rows, leaf)
 
 
 def stratum_values(rows: Rows, leaf: Leaf) -> Values | LabelCounts:
-    """Return what is balanced: one value per row, or how often each value is in the lists of the rows."""
+    """Return the values of a stratum: one per row, or counts for a column of lists."""
     if leaf.depth == 0 and (leaf.holds_labels or leaf.is_number):
         return _values(rows, leaf)
     if leaf.depth > 0 and leaf.holds_labels:
@@ -120,7 +120,7 @@ def picture_sizes(rows: Rows, leaf: Leaf) -> list[int | None]:
 
 
 def telling_column(rows: Rows, leaves: Sequence[Leaf], subsets: Placement) -> str | None:
-    """Find a column that tells rows apart across subsets, by its name; not one that numbers those of each anew."""
+    """Find a column that identifies rows across subsets, by its name; not one that numbers the rows of each subset."""
     plain = {leaf.column: leaf for leaf in leaves if not leaf.fields and not leaf.depth and leaf.holds_labels}
     for name in (*FILE_COLUMNS, *ID_COLUMNS):
         if name in plain and plain[name].class_names is None:
@@ -132,7 +132,7 @@ def telling_column(rows: Rows, leaves: Sequence[Leaf], subsets: Placement) -> st
 
 
 def _is_numbering(values: list[Any]) -> bool:
-    """Tell whether values are 0, 1, 2, ... or 1, 2, 3, ..., which say nothing about the rows of another subset."""
+    """Whether values are 0, 1, 2, ... or 1, 2, 3, ..., and so do not identify rows across subsets."""
     try:
         found = sorted(int(value) for value in values)
     except (TypeError, ValueError):
@@ -141,7 +141,7 @@ def _is_numbering(values: list[Any]) -> bool:
 
 
 def same_media(ds: Dataset, subsets: Placement, on_progress: OnProgress | None) -> list[str | None]:
-    """Name each row after the first one whose pictures and sounds are the same bytes; None where there is no other."""
+    """Name each row after the first one with the same pictures and sounds, byte for byte; None if no other has them."""
     kinds = {name: feature for name, feature in ds.features.items() if isinstance(feature, (Image, Audio))}
     if not kinds:
         raise EvoSplitError("same_bytes=True compares pictures, but no column holds any; leave it out, or use key=")

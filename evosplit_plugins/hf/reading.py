@@ -81,7 +81,7 @@ class HfSource(Source):
     file_leaf
         What `files` were read from.
     told_by
-        For an audit: the column that tells rows apart across subsets.
+        For an audit: the column that identifies rows across subsets.
     """
 
     ds: Any
@@ -93,7 +93,7 @@ class HfSource(Source):
 
     @property
     def called(self) -> str:
-        """Name it for a reader."""
+        """What errors and reports call the data."""
         return ", ".join(self.inputs) or "the data set"
 
     @property
@@ -104,9 +104,9 @@ class HfSource(Source):
 
     @cached_property
     def pictures(self) -> Sequence[str | None] | None:
-        """What names the picture of each row.
+        """The name of each row's picture.
 
-        A picture inside of the data set keeps the last part of its path alone, so its size belongs to its name.
+        Pictures stored in the data set keep only the last part of their paths, so their sizes are part of the names.
         """
         if self.files is None or self.file_leaf is None:
             return None
@@ -166,7 +166,7 @@ class HfSource(Source):
         return found or rows
 
     def shared_keys(self) -> Mapping[str, Sequence[Any]]:
-        """Return the values of the column that tells rows apart."""
+        """Return the values of the column that identifies rows."""
         return {} if self.told_by is None else {self.told_by: self.rows.column(self.told_by).to_pylist()}
 
     def contents(self, on_progress: OnProgress | None = None) -> Sequence[str | None]:
@@ -306,7 +306,7 @@ def load(path: str | os.PathLike[str], options: HfReading) -> Any:
     Returns
     -------
     Dataset or DatasetDict
-        What `datasets` makes of it.
+        The data set, as `datasets` loads it.
     """
     name, path = str(path), Path(path)
     try:
@@ -335,9 +335,9 @@ def load(path: str | os.PathLike[str], options: HfReading) -> Any:
 
 
 def load_divided(path: str, options: HfReading) -> tuple[Any, HfReading]:
-    """Load subsets for an audit; those that EvoSplit wrote with the labels that they were made by.
+    """Load subsets for an audit; those that EvoSplit wrote, with the label columns that were split.
 
-    Of folds each is taken by its test set: together they are the whole data set.
+    Folds are represented by their test sets, which together are the whole data set.
     """
     manifest = Path(path) / MANIFEST
     made = Split.load(manifest) if manifest.is_file() else None
@@ -371,7 +371,7 @@ def _load_file(path: Path) -> Any:
 
 
 def _reason(error: BaseException) -> str:
-    """Say what went wrong at the bottom: `datasets` wraps the real error in a general one."""
+    """Return the message of the original error, which `datasets` wraps in a general one."""
     while error.__cause__ is not None:
         error = error.__cause__
     return str(error) or type(error).__name__

@@ -1,4 +1,4 @@
-"""The kinds of data sets that `datasets` knows, made one: rows on Arrow, whatever was selected or streamed before."""
+"""Rows on Arrow from every kind of data set of `datasets`: in memory, selected, split or streamed."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def is_stream(ds: Any) -> bool:
 
 
 def splits_of(ds: Any) -> dict[str, Any]:
-    """Return the splits of a dict of data sets by name, or the one data set without a name; refuse all else."""
+    """Return the splits of a dict of data sets by name, or a single data set under the name ""; refuse other types."""
     if isinstance(ds, (DatasetDict, IterableDatasetDict)):
         if not ds:
             raise EvoSplitError("the DatasetDict has no split; there is nothing to split")
@@ -85,7 +85,7 @@ def splits_of(ds: Any) -> dict[str, Any]:
 
 
 def merged(splits: Mapping[str, Any]) -> Dataset | IterableDataset:
-    """Make one data set of what `splits_of` gave, in its order."""
+    """Join the splits of `splits_of` into one data set, in their order."""
     _check_alike(splits)
     for name, part in splits.items():
         if isinstance(part, Dataset) and part.list_indexes():
@@ -136,7 +136,7 @@ def _check_alike(splits: Mapping[str, Any]) -> None:
 
 
 def leaves_of(ds: Dataset | IterableDataset) -> list[Leaf]:
-    """List everything that holds values; of a stream without features the first rows are read for that."""
+    """List the leaves of a data set; for a stream without features, the first rows are read."""
     if isinstance(ds, Dataset):
         return leaves_of_schema(ds.data.schema, ds.features)
     if ds.features is not None:
@@ -162,7 +162,7 @@ def read_rows(ds: Dataset | IterableDataset, columns: Iterable[str]) -> Rows:
 
 
 def read_streams(streams: Sequence[IterableDataset], columns: Iterable[str]) -> tuple[Rows, list[int]]:
-    """Read columns of streams, each once and one after the other; gives the rows, and how many each stream has."""
+    """Read columns of streams, each stream once; returns the rows, and the number of rows in each stream."""
     wanted = sorted(set(columns))
     try:
         # Without features each batch has the types of what it holds: lists of nothing, then of integers.

@@ -1,4 +1,4 @@
-"""Where values are in a data set: the leaves of its Arrow schema, and which of them holds the labels."""
+"""The leaves of a data set's Arrow schema, and which of them holds the labels."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class Leaf:
 
 
 def leaves_of_schema(schema: Any, features: Mapping[str, Any] | None) -> list[Leaf]:
-    """List everything that holds values, in the order of the columns.
+    """List the leaves of a schema, in the order of the columns.
 
     The Arrow types lead, because versions of `datasets` use different features for the same types; the
     features tell what a ClassLabel is, and that an Image is one thing, not a struct of bytes and a path.
@@ -136,7 +136,7 @@ def find_leaf(path: str, leaves: Sequence[Leaf], parameter: str) -> Leaf:
 
 
 def guess_leaf(leaves: Sequence[Leaf], fits: Callable[[Leaf], bool]) -> Leaf:
-    """Find the leaf that holds the labels when the user named none.
+    """Find the leaf with the labels if the user did not name it.
 
     Candidates are the fields of objects (`objects.category` and the like), lists of ClassLabel, and columns
     called label or labels; without any of these, other ClassLabel columns. Two candidates are an error, never

@@ -1,4 +1,4 @@
-"""Subsets of a data set: in memory as `DatasetDict`, on disk as a whole or not at all."""
+"""Write subsets of a data set: in memory as `DatasetDict`, or to disk, all or not at all."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def divided(ds: Any, split: Split, key: str | None, folds: bool, keep_in_memory:
 
 
 def plan_output(to: Destination[HfSource, HfWriting]) -> Write:
-    """Refuse to write over the source, or over what no earlier split left there; returns what writes."""
+    """Refuse to overwrite the source, or files that no earlier split wrote; return the function that writes."""
     source, subsets, output, options = to.source, to.subsets, to.root, to.options
     if not subsets.is_kfold:
         check_split_names(subsets.names)

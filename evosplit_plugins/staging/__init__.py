@@ -1,13 +1,13 @@
-"""The one writer of all adapters: outputs are planned, made in a hidden folder, and moved to their places as a whole.
+"""The writer of all adapters: outputs are planned, made in a hidden folder, and moved to their final paths together.
 
-A `Plan` lists what will be written before anything is. It is refused where an output is an input or reaches one through
-a link, where two outputs are one file, and where a file is in the way that EvoSplit did not write or that was changed
-since. What a directory got from EvoSplit is recorded in its `.evosplit.json`; `overwrite` replaces that, nothing else.
+A `Plan` lists everything that will be written. It is refused if an output is an input or reaches one through a link, if
+two outputs are one file, and if it would replace a file that EvoSplit did not write or that was changed since. The
+files that EvoSplit wrote into a directory are recorded in its `.evosplit.json`; `overwrite` replaces only those.
 
-`Plan.stage` gives a `Staging`: a folder `.evosplit-...` in the output directory, with the new files in `new/`. Its
-`commit` writes a journal, moves what is replaced into `old/` and the new files to their places, and then renames the
-journal to `done`. A failure before that rename puts everything back. If the process is killed, the next run into that
-directory does: before the rename it puts everything back, after it only the folder is left to remove.
+`Plan.stage` returns a `Staging`: a folder `.evosplit-...` in the output directory, with the new files in `new/`. Its
+`commit` writes a journal, moves what is replaced into `old/` and the new files to their final paths, and then renames
+the journal to `done`. A failure before that rename rolls everything back. If the process is killed, the next run into
+that directory recovers: before the rename it rolls everything back, after it only the folder has to be removed.
 """
 
 from evosplit_plugins.staging.paths import check_space

@@ -1,4 +1,4 @@
-"""Paths below folders that may hold links, names in another case, and files of others."""
+"""Paths below folders that may contain links, names that differ in case, and other programs' files."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ State: TypeAlias = tuple[int, ...]
 
 
 class View:
-    """What is below a folder; a link or a file in place of a folder is refused."""
+    """The files below a folder; a link or a file in place of a folder is refused."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -72,7 +72,7 @@ class View:
 
 
 def check_space(root: Path, needed: int) -> None:
-    """Refuse to start what the disk cannot hold."""
+    """Refuse an output that is larger than the free space of the disk."""
     existing = next(folder for folder in (root, *root.absolute().parents) if folder.exists())
     free = shutil.disk_usage(existing).free
     if needed > free:
@@ -82,9 +82,9 @@ def check_space(root: Path, needed: int) -> None:
 
 
 def ignores_case(folder: Path) -> bool:
-    """Tell whether the file system of a folder, which need not exist, takes Name and name for the same."""
+    """Whether the file system of a folder, which need not exist, ignores case."""
     for above in (folder.absolute(), *folder.absolute().parents):
-        # A folder may be the root of another file system than the one that knows its name, so what it holds tells more.
+        # A folder may be a mount point, so the names in it are tried before its own.
         for name in _names(above):
             other = above / name.swapcase()
             if other.name != name:
@@ -117,7 +117,7 @@ def same_file(folder: Path, one: str, other: str) -> EvoSplitError:
 
 
 def folded(name: str) -> str:
-    """Return what a file system that ignores case takes a name for."""
+    """Return the form of a name that file systems which ignore case compare."""
     return unicodedata.normalize("NFC", unicodedata.normalize("NFD", name).casefold())
 
 
@@ -155,7 +155,7 @@ def files_below(folder: Path) -> tuple[list[str], list[str]]:
 
 
 def tops(folder: Path, files: Iterable[str]) -> list[str]:
-    """Name what has to be moved: a whole folder where there is none yet, else file by file."""
+    """Return what has to be moved: whole folders where they do not exist yet, else single files."""
     absent: dict[str, str | None] = {"": None}
 
     def top(place: str) -> str | None:

@@ -1,4 +1,4 @@
-"""What one command is going to write, listed and checked before anything is."""
+"""The plan of what a command will write, checked before anything is written."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Spot: TypeAlias = tuple[int, str]
 
 @dataclass(frozen=True)
 class Changes:
-    """What a plan takes away.
+    """What a plan removes.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class Changes:
 
 @dataclass(frozen=True)
 class Plan:
-    """Everything that one command is going to write.
+    """Everything that a command will write.
 
     Attributes
     ----------
@@ -85,7 +85,7 @@ class Plan:
     overwrite: bool = False
 
     def check(self) -> Changes:
-        """Refuse what cannot be written; what a killed run left in the folders is put in order first."""
+        """Refuse what cannot be written, after recovering from runs that were killed."""
         if self.root is not None and self.root.is_symlink() and not self.root.exists():
             raise EvoSplitError(f"the output {self.root} is a link to nothing; choose another one")
         for folder in self.folders:

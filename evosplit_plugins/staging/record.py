@@ -1,4 +1,4 @@
-"""What earlier runs wrote into a directory, so that a later one may replace just that."""
+"""The record of what earlier runs wrote into a directory, so that a later run replaces only that."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Run:
 def read_record(root: Path) -> list[Run]:
     """Read what earlier runs wrote into a directory.
 
-    Paths that would leave it are refused, since the record may have come with somebody else's data.
+    Paths outside of it are refused, since the record may come from an untrusted source.
     """
     path = root / RECORD
     if not os.path.lexists(path):
@@ -62,13 +62,13 @@ def read_record(root: Path) -> list[Run]:
                 raise ValueError(f"it names {place!r}")
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise EvoSplitError(
-            f"{path} does not say what EvoSplit wrote there ({error}); delete it, and what it was to list"
+            f"{path} is not a valid record of what EvoSplit wrote there ({error}); delete it, and the files it lists"
         ) from error
     return runs
 
 
 def written_record(runs: Sequence[Run]) -> str:
-    """Write down what runs have made, as `read_record` reads it."""
+    """Return the record of some runs, for `read_record`."""
     return json.dumps(
         {
             "format": _FORMAT,
@@ -79,7 +79,7 @@ def written_record(runs: Sequence[Run]) -> str:
 
 
 def changed(path: Path, entry: Entry, state: State, n_names: int) -> str | None:
-    """Say why a file of an earlier run may not be taken away; None if it may."""
+    """Say why a file of an earlier run must not be removed; None if it may be."""
     *_, kind, size, mtime_ns, n_links = state
     if "link" in entry:
         same = kind == stat.S_IFLNK and str(path.readlink()) == entry["link"]
@@ -98,7 +98,7 @@ def changed(path: Path, entry: Entry, state: State, n_names: int) -> str | None:
 
 
 def is_report(path: Path) -> bool:
-    """Tell whether a file is a report that EvoSplit wrote."""
+    """Whether a file is a report that EvoSplit wrote."""
     from evosplit.report.html import is_report_page  # with all that draws a page, which few commands need
 
     start = "<!doctype"
@@ -108,7 +108,7 @@ def is_report(path: Path) -> bool:
 
 
 def is_manifest(path: Path) -> bool:
-    """Tell whether a file is a manifest."""
+    """Whether a file is a manifest."""
     try:
         Split.load(path)
     except EvoSplitError:

@@ -1,4 +1,4 @@
-"""What a run that was killed has left is finished or taken back by the next one."""
+"""Recovery from runs that were killed: the next run finishes or rolls back what they left."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _PARTS = {"lock", "others", "main", "new", "old", "journal", "journal.tmp", "don
 
 
 def settle(folder: Path) -> None:
-    """Put in order what runs that were killed left in a folder."""
+    """Recover from runs that were killed while writing into a folder."""
     if folder.is_dir():
         for path in folder.iterdir():
             if _FOLDER.fullmatch(path.name):
@@ -42,7 +42,7 @@ def check_alone(root: Path, own: str | None = None) -> None:
 
 
 def _settle(bench: Path) -> None:
-    """Finish or take back what a killed run began; a run that is alive, and what no run of ours made, is let be."""
+    """Finish or roll back a killed run; running ones, and folders that EvoSplit did not make, are left alone."""
     if not bench.is_dir() or bench.is_symlink():
         return
     parts = {path.name for path in bench.iterdir()}
@@ -70,7 +70,7 @@ def _settle(bench: Path) -> None:
 
 
 def put_in_order(bench: Path) -> None:
-    """Take back a commit that is not done, or clear up after one that is; `remove` may take the folder then."""
+    """Roll back a commit that is not done, or clean up after one that is; `remove` may then delete the folder."""
     others: list[str] = []
     with suppress(OSError, ValueError):  # killed before they were written down, and so before they were made
         others = json.loads((bench / "others").read_text(encoding="utf-8"))
@@ -84,7 +84,7 @@ def put_in_order(bench: Path) -> None:
         if other in benches:
             for name in ("new", "old"):
                 shutil.rmtree(other / name, ignore_errors=True)
-            (other / "main").unlink()  # last: without it, nobody would know where the folder belongs
+            (other / "main").unlink()  # last, because it says which run the folder belongs to
         with suppress(OSError):  # it is not empty, or gone
             other.rmdir()
     if done.exists():
@@ -124,7 +124,7 @@ def kept_path(bench: Path, number: int, place: str) -> Path:
 
 
 def hold(bench: Path) -> int | None:
-    """Hold the folder of a run as long as the process lives; None if another process does."""
+    """Lock the folder of a run for the lifetime of the process; None if another process holds it."""
     handle = os.open(bench / "lock", os.O_CREAT | os.O_RDWR, 0o666)
     if fcntl is not None:
         try:

@@ -1,4 +1,4 @@
-"""The hidden folder in which everything is made, and the commit that moves it to its place."""
+"""The hidden folder in which all outputs are made, and the commit that moves them to their final paths."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ __all__ = ["Staging"]
 
 
 class Staging:
-    """A hidden folder in the output directory, where everything is made before it is moved to its place.
+    """A hidden folder in the output directory, where all outputs are made before they are moved to their final paths.
 
-    Used as a context manager. If anything fails or is interrupted before `commit` is done, all is left as it was.
+    Used as a context manager. If anything fails or is interrupted before `commit` is done, nothing changes.
 
     Parameters
     ----------
     plan
         What will be written.
     changes
-        What is taken away for it.
+        What is removed for it.
     """
 
     def __init__(self, plan: Plan, changes: Changes) -> None:
@@ -82,7 +82,7 @@ class Staging:
         self._leave()
 
     def path(self, place: PurePosixPath | Path) -> Path:
-        """Return where to make what belongs at `place`, a path below the output directory or a single file's own."""
+        """Return where to make the file for `place`: a path below the output directory, or that of a single file."""
         at, below = self._plan.spot(place) if isinstance(place, Path) else (0, str(place))
         if at == 0:
             self._make_folder(below)
@@ -121,7 +121,7 @@ class Staging:
                 shutil.copyfile(given, path)
                 self._put[below] = {"source": str(Path(given).absolute())}
         except FileExistsError:
-            # What was not listed, since only the split decides on its folder, shows here that case does not matter.
+            # Files whose folder depends on the split were not in the plan, so names that differ in case clash here.
             other = next((other for other in self._put if folded(other) == folded(below)), below)
             raise same_file(self._plan.folders[0], other, below) from None
 
@@ -133,7 +133,7 @@ class Staging:
             self._folders.add(folder)
 
     def commit(self) -> None:
-        """Move everything to its place, and what it replaces away."""
+        """Move all new files to their final paths, and the files that they replace out of the way."""
         main, folders = self._benches[0], self._plan.folders
         made = [files_below(bench / "new") for bench in self._benches]
         if ignores_case(main):  # and may list names in another case than they were given
@@ -163,7 +163,7 @@ class Staging:
         self._committed = True
 
     def _record(self, files: Sequence[str], folders: Sequence[str]) -> str:
-        """Write down what is there from now on."""
+        """Return the record of what the directory contains after this run."""
         root = self._plan.folders[0]
         entries = dict(self._changes.carried)
         for place in files:
@@ -176,7 +176,7 @@ class Staging:
         return written_record([*self._changes.runs, Run(self._plan.writer, entries, own)])
 
     def _check_still(self, moves: Sequence[Spot]) -> None:
-        """Refuse if anything changed since the check, and what is staged but was not planned if it is in the way."""
+        """Refuse to commit if anything changed since the check, or an unplanned file would replace another."""
         views = [View(folder) for folder in self._plan.folders]
         for (at, place), state in self._changes.old.items():
             if views[at].state(place)[:-1] != state[:-1]:  # a new hard link changes the number of names

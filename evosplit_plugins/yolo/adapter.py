@@ -1,4 +1,4 @@
-"""The YOLO adapter: its options, and the way from a data set to a source and back."""
+"""The YOLO adapter and its options."""
 
 from __future__ import annotations
 
@@ -21,19 +21,7 @@ __all__ = ["YoloAdapter", "YoloReading", "YoloWriting"]
 
 @dataclass(frozen=True, kw_only=True)
 class YoloReading:
-    """How to read a YOLO data set.
-
-    Attributes
-    ----------
-    root
-        The folder of the data set, where the yaml file names one that is not there.
-    names
-        A file with the names of the classes, one in each line; or a yaml file that has them.
-    drop_bad
-        Leave out images whose label files Ultralytics would reject, instead of refusing them.
-    having_annotations
-        Leave out images without labels.
-    """
+    """How to read a YOLO data set; `evosplit_yolo` describes the options."""
 
     root: str | os.PathLike[str] | None = option(
         None, "the folder of the data set, where the yaml file names another", kind="path", metavar="DIR"
@@ -47,17 +35,7 @@ class YoloReading:
 
 @dataclass(frozen=True, kw_only=True)
 class YoloWriting(WriteOptions):
-    """How to write a YOLO data set.
-
-    Attributes
-    ----------
-    layout
-        "lists" (train.txt, ... and data.yaml; the images stay where they are), "tree" (images/train and labels/train)
-        or "roboflow" (train/images and train/labels, with val called valid). None is "lists", and "tree" for folders
-        of classes.
-    images
-        How images and labels come into a tree: "symlink", which None means, "hardlink" or "copy".
-    """
+    """How to write a YOLO data set; `evosplit_yolo` describes the options."""
 
     layout: str | None = option(
         None,
@@ -90,7 +68,7 @@ class YoloAdapter(Adapter):
     default_names: ClassVar[Mapping[int, tuple[str, ...]]] = {2: ("train", "val"), 3: ("train", "val", "test")}
 
     def detect(self, paths: Sequence[str]) -> bool:
-        """Recognise a yaml file, an obj.data, an .ndjson file, and folders by what lies in them."""
+        """Recognise a yaml file, an obj.data, an .ndjson file, and folders by their contents."""
         return looks_like_yolo(paths)
 
     def read(
@@ -100,7 +78,7 @@ class YoloAdapter(Adapter):
         return read_yolo(paths, options, need_labels=need_labels, on_progress=on_progress)
 
     def read_subsets(self, paths: Sequence[str], options: Any, *, on_progress: OnProgress | None = None) -> YoloSource:
-        """Read the subsets that the yaml file, the folders or the lists tell apart."""
+        """Read the subsets of the yaml file, the folders or the lists."""
         source = read_yolo(paths, options, divided=True, on_progress=on_progress)
         check_divided(source)
         return source

@@ -103,7 +103,7 @@ def evosplit_yolo(
     ----------
     data
         A data.yaml, the folder of a data set (Ultralytics, Roboflow, CVAT, Datumaro, Darknet, folders of classes), an
-        obj.data, an .ndjson file, or lists of images. Subsets that it has are joined and split anew.
+        obj.data, an .ndjson file, or lists of images. Existing subsets are joined and split again.
     output
         Where the subsets go, with `split.json` beside them, from which `apply_split` replays the split. If the images
         lie below it, the lists name them from there; otherwise with their whole paths.
@@ -113,7 +113,7 @@ def evosplit_yolo(
     folds
         Make that many folds of equal size instead, with a yaml file for each.
     root
-        The folder of the data set, where the yaml file names one that is not there.
+        The folder of the data set, if the one in the yaml file does not exist.
     names
         A file with the names of the classes, one in each line; or a yaml file that has them.
     drop_bad
@@ -123,10 +123,10 @@ def evosplit_yolo(
     layout
         "lists" (train.txt, ... and data.yaml; the images stay where they are), "tree" (images/train and labels/train)
         or "roboflow" (train/images and train/labels, with val called valid). None is "lists", and "tree" for folders
-        of classes, which Ultralytics reads in no other way. The yaml file keeps all keys and comments but those that
-        say where the images were, and `download`.
+        of classes, which Ultralytics reads in no other way. The yaml file keeps all keys and comments except for
+        `path`, `download` and the old subsets.
     images
-        How images and labels come into a tree: "symlink", which None means, "hardlink" or "copy".
+        How images and labels are put into a tree: "symlink" (the default), "hardlink" or "copy".
     report
         Also write the report as an HTML page there.
     overwrite
@@ -188,7 +188,7 @@ def apply_split(
     dry_run: bool = False,
     on_progress: OnProgress | None = None,
 ) -> list[Path]:
-    """Write the subsets of a split made before, by whichever adapter.
+    """Write the subsets of an existing split, whichever adapter made it.
 
     Parameters
     ----------
@@ -237,7 +237,7 @@ def audit(
     seed: Seed = 0,
     on_progress: OnProgress | None = None,
 ) -> Audit:
-    """Judge subsets that exist: how even they are, what leaks, and what EvoSplit would give at the same sizes.
+    """Judge existing subsets: how even they are, what leaks, and what EvoSplit would give at the same sizes.
 
     Parameters
     ----------
@@ -250,7 +250,7 @@ def audit(
     same_bytes
         Also compare the content of the image files.
     compare
-        Whether to make a split at the same sizes with EvoSplit, to set beside it.
+        Whether to make a split of the same sizes with EvoSplit for comparison.
     effort, time_limit, n_jobs, seed
         Of that split, as for `evosplit.split`.
     on_progress

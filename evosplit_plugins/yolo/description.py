@@ -1,4 +1,4 @@
-"""What a data set says of itself: its classes, and where the images of each subset are."""
+"""The description of a YOLO data set: its classes, and where the images of each subset are."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _KEYPOINTS = "kpt_shape"
 
 @dataclass(frozen=True)
 class Description:
-    """What a data set says of itself.
+    """The description of a YOLO data set.
 
     Attributes
     ----------
@@ -83,7 +83,7 @@ def looks_like_yolo(paths: Sequence[str]) -> bool:
 
 
 def describe(paths: Sequence[str], *, root: Any = None, names: Any = None) -> Description:
-    """Find out what a data set consists of.
+    """Read the description of a data set.
 
     Parameters
     ----------
@@ -161,11 +161,11 @@ def _from_yaml(path: Path, root: Any) -> Description:
             continue
         if not all(isinstance(entry, str) for entry in entries):
             raise EvoSplitError(f"{path.name}: `{key}: {content[key]}` names no folder or list; correct it")
-        places = [_place(base, entry) for entry in entries]
-        if None in places:
-            missing.append(f"`{key}: {entries[places.index(None)]}`")
+        paths = [_find(base, entry) for entry in entries]
+        if None in paths:
+            missing.append(f"`{key}: {entries[paths.index(None)]}`")
             continue
-        subsets.setdefault("val" if key in _VAL else str(key), []).extend(each for each in places if each is not None)
+        subsets.setdefault("val" if key in _VAL else str(key), []).extend(each for each in paths if each is not None)
     if not subsets:
         said = f"{listed(missing)} {'is' if len(missing) == 1 else 'are'} not below {base}" if missing else "no `train`"
         raise EvoSplitError(f"{path.name}: {said}; correct it, or pass root='DIR', the folder of the images")
@@ -180,30 +180,30 @@ def _root(content: Mapping[str, Any], path: Path) -> str:
     beside, given = path.absolute().parent, content.get("path")
     if given is None or given == "":
         return absolute(beside)
-    places = [absolute(place) for place in (Path(str(given)), beside / str(given)) if place.is_dir()]
-    if not places:
+    folders = [absolute(folder) for folder in (Path(str(given)), beside / str(given)) if folder.is_dir()]
+    if not folders:
         raise EvoSplitError(
             f"{path.name}: `path: {given}` is found neither here nor beside the yaml; pass root='DIR', its folder"
         )
     entries = [entry for key in _SUBSETS for entry in _entries(content.get(key))]
-    return next((place for place in places if any(_place(place, entry) for entry in entries)), places[0])
+    return next((folder for folder in folders if any(_find(folder, entry) for entry in entries)), folders[0])
 
 
 def _entries(given: Any) -> list[Any]:
     return given if isinstance(given, list) else [] if given is None else [given]
 
 
-def _place(base: str, entry: Any) -> str | None:
-    """Find what a yaml file names, as Ultralytics does: Roboflow writes ../ too many."""
+def _find(base: str, entry: Any) -> str | None:
+    """Find a path of a yaml file as Ultralytics does: Roboflow writes one ../ too many."""
     for name in (str(entry), str(entry).removeprefix("../")):
-        place = absolute(Path(base, name.replace("\\", "/")))
-        if Path(place).exists():
-            return place
+        path = absolute(Path(base, name.replace("\\", "/")))
+        if Path(path).exists():
+            return path
     return None
 
 
 def _is_list(value: Any, base: str) -> bool:
-    """Tell whether a key that nobody knows names a subset: some exporters have subsets of any name."""
+    """Whether an unknown key names a subset: some exporters have subsets of any name."""
     return isinstance(value, str) and value.endswith(".txt") and Path(base, value).is_file()
 
 
@@ -234,7 +234,7 @@ def checked_names(content: Mapping[str, Any], called: str) -> tuple[str, ...]:
 
 
 def _told_apart(names: tuple[str, ...]) -> tuple[str, ...]:
-    """Add numbers to the names of classes that are called alike."""
+    """Make repeated class names unique by adding their numbers."""
     if len(set(names)) == len(names):
         return names
     return tuple(name if names.count(name) == 1 else f"{name} ({j})" for j, name in enumerate(names))
@@ -386,5 +386,5 @@ def _from_bare_folder(folder: Path, root: Any) -> Description:
     classes = {name: [f"{place}/{each}" for each in disk.folders(place)] for name, place in parts.items()}
     if not any(classes.values()):
         raise EvoSplitError(f"{folder} has no images; name a data.yaml, or the folder of a YOLO data set")
-    subsets = {"val" if name in _VAL else name: places for name, places in classes.items()}
+    subsets = {"val" if name in _VAL else name: folders for name, folders in classes.items()}
     return Description(folder.name, CLASSIFY, base, subsets)

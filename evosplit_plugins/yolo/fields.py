@@ -1,4 +1,4 @@
-"""`YoloSource`: the images of a YOLO data set, and what is known of each beside its labels."""
+"""`YoloSource`: the images of a YOLO data set, their label files, folders and box sizes."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from evosplit import EvoSplitError, LabelCounts
+from evosplit_plugins.box_sizes import size_of
 from evosplit_plugins.contents import same_contents
 from evosplit_plugins.matching import picture_of
 from evosplit_plugins.progress import OnProgress
@@ -18,9 +19,7 @@ from evosplit_plugins.yolo.description import Description
 __all__ = ["AREA", "FOLDER", "YoloSource", "short_name"]
 
 AREA, FOLDER = "area", "folder"
-_TRAINED_AT = 640  # pixels, Ultralytics' default size of an image
-_SIZES = ("small", "medium", "large")
-_LIMITS = tuple((side / _TRAINED_AT) ** 2 for side in (32, 96))  # as COCO tells sizes apart
+_PIXELS = 640**2  # of an image at Ultralytics' default size
 _DIVIDING = ("images", "train", "val", "valid", "validation", "test")  # folders that say nothing of an image
 
 
@@ -31,7 +30,7 @@ class YoloSource(Source):
     Attributes
     ----------
     description
-        What the data set says of itself.
+        The description of the data set.
     images, label_files
         The path of each image, and of its label file, None where it has none; both are empty for an .ndjson file.
     areas
@@ -48,7 +47,7 @@ class YoloSource(Source):
 
     @cached_property
     def pictures(self) -> Sequence[str | None]:
-        """What names the picture of each image; Roboflow's copies of one source are one, in whatever folder."""
+        """The name of each picture; Roboflow's copies of one source are one picture, whatever folder they are in."""
         return [picture_of(short_name(name) if name and ".rf." in name else name or "") for name in self.files or ()]
 
     def fields(self, *, groups: Sequence[str], strata: Sequence[str]) -> Fields:
@@ -71,9 +70,9 @@ class YoloSource(Source):
         if self.areas is None:
             raise EvoSplitError(f"stratify_by={AREA!r} needs boxes, but {self.called} has none; leave it out")
         names = self.counts.labels
-        lists = [[f"{names[j]} {_SIZES[sum(area >= limit for limit in _LIMITS)]}" for j, area in boxes]
-                 for boxes in self.areas()]  # fmt: skip
-        return LabelCounts.from_lists(lists)
+        return LabelCounts.from_lists(
+            [f"{names[j]} {size_of(area * _PIXELS)}" for j, area in boxes] for boxes in self.areas()
+        )
 
     def contents(self, on_progress: OnProgress | None = None) -> Sequence[str | None]:
         """Compare the files of the images."""

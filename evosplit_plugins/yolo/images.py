@@ -1,4 +1,4 @@
-"""Images on disk: those of a folder, and those of a list."""
+"""Find images on disk, in folders and in lists."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PREFIXES = ("data/", "./data/", "../data/")  # folders of exporters, where list
 
 
 def is_image(name: str) -> bool:
-    """Tell by its suffix whether Ultralytics takes a file for an image.
+    """Whether Ultralytics takes a file for an image, judged by its suffix.
 
     Examples
     --------
@@ -33,7 +33,7 @@ def absolute(path: str | os.PathLike[str]) -> str:
 
 
 class Disk:
-    """What is in folders; each folder is looked into once."""
+    """The contents of folders; each folder is read once."""
 
     def __init__(self) -> None:
         self._files: dict[str, frozenset[str]] = {}
@@ -55,7 +55,7 @@ class Disk:
         return name in self.files(folder)
 
     def images(self, folder: str) -> Iterator[str]:
-        """Give the images of a folder and of all below it, as Ultralytics finds them: hidden ones are left out."""
+        """Yield the images in a folder and below it, as Ultralytics finds them, without hidden ones."""
         found: list[str] = []
         waiting, seen = [folder], set()
         while waiting:
@@ -108,7 +108,7 @@ class Listed:
 
 
 def read_list(path: str, root: str, disk: Disk) -> Listed:
-    """Read the lines of a list: beside the list, below the root, or below the folder that an exporter put before them.
+    """Read a list of images; paths are relative to the list, to the root, or to a prefix that exporters write.
 
     Parameters
     ----------
@@ -126,11 +126,11 @@ def read_list(path: str, root: str, disk: Disk) -> Listed:
         name = line.strip().replace("\\", "/")
         if not name:
             continue
-        place = next((each for each in _candidates(name, bases) if disk.has(each)), None) if is_image(name) else None
-        if place is None:
+        image = next((each for each in _candidates(name, bases) if disk.has(each)), None) if is_image(name) else None
+        if image is None:
             found.missing.append(line.strip())
         else:
-            found.images.append(place)
+            found.images.append(image)
     return found
 
 

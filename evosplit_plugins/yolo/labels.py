@@ -1,4 +1,4 @@
-"""Label files: which classes they name, how often, and what Ultralytics would refuse.
+"""Label files: how often they name each class, and what Ultralytics would refuse.
 
 `read_label_file` reads one file line by line, as Ultralytics does. `count_classes` gives the same for many files: plain
 ones are counted on their bytes, all at once, and only those with anything unusual are read line by line.
@@ -27,7 +27,7 @@ _DIGITS = 4  # of a class in a plain file
 
 @dataclass(frozen=True)
 class Rules:
-    """What a label file has to keep to.
+    """The rules that a label file has to follow.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class Rules:
 
 @dataclass(frozen=True)
 class Flaw:
-    """Why Ultralytics would leave out an image: the kind, the line, and what stands there."""
+    """Why Ultralytics would leave out an image: the kind of error, the line number, and the text."""
 
     kind: str
     line: int
@@ -282,7 +282,7 @@ def _alike(
 ) -> Ints:
     """Return the files with two lines of one class that agree in two decimals of their first two coordinates.
 
-    They may be the same line twice; those that are not are told apart line by line.
+    They may be the same line twice; such files are read line by line.
     """
     keys = files * (classes.max() + 1) + classes
     for offset in (1, 2):

@@ -86,7 +86,7 @@ def _classes(entry: Mapping[str, Any], where: str) -> tuple[int, ...]:
 
 
 def check_has_no_folder(path: Path) -> None:
-    """Refuse an .ndjson file whose images lie in folders of their subsets, where another split would not find them."""
+    """Refuse an .ndjson file whose images are in folders by subset, where a new split would not find them."""
     described: Mapping[str, Any] = next((json.loads(line) for line in read_text(path).splitlines() if line.strip()), {})
     folder = described.get("path")
     if folder and described.get("task") not in ("classify", "depth"):

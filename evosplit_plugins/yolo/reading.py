@@ -1,4 +1,4 @@
-"""From a YOLO data set to a source: find the images, read their label files, say what Ultralytics would leave out."""
+"""Read a YOLO data set into a `YoloSource`: find the images, read and check their label files."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _STEP = 2000  # files between two reports of progress
 
 @dataclass(frozen=True)
 class _Found:
-    """Images as they were found: the path of each, the subset it is in, and its place below the root."""
+    """The images found: their paths and subsets, the names of the subsets, and sentences for the report."""
 
     images: list[str]
     subsets: Ints
@@ -64,7 +64,7 @@ def read_yolo(
     need_labels
         Whether images without any label are refused.
     divided
-        Give an image that is in two subsets two rows, as an audit wants it.
+        Make two rows of an image that is in two subsets, for an audit.
     on_progress
         Called with the fraction done and a message.
     """
@@ -91,10 +91,10 @@ def _find_images(described: Description, disk: Disk, divided: bool) -> _Found:
     example: dict[tuple[str, str], str] = {}
     names = tuple(described.subsets)
     n_twice = 0
-    for j, (name, places) in enumerate(described.subsets.items()):
+    for j, (name, paths) in enumerate(described.subsets.items()):
         here: set[str] = set()
-        for place in places:
-            for image in _images_of(place, described.root, disk):
+        for path in paths:
+            for image in _images_of(path, described.root, disk):
                 if image in here:
                     n_twice += 1
                     continue
@@ -116,14 +116,14 @@ def _find_images(described: Description, disk: Disk, divided: bool) -> _Found:
     return _Found(images, np.array(subsets, dtype=np.int64), names, (*described.notes, *notes))
 
 
-def _images_of(place: str, root: str, disk: Disk) -> Iterable[str]:
-    if Path(place).is_dir():
-        return disk.images(place)
-    if not place.lower().endswith(".txt"):
-        return [place]
-    found = read_list(place, root, disk)
+def _images_of(path: str, root: str, disk: Disk) -> Iterable[str]:
+    if Path(path).is_dir():
+        return disk.images(path)
+    if not path.lower().endswith(".txt"):
+        return [path]
+    found = read_list(path, root, disk)
     if found.missing:
-        name = place.rpartition("/")[2]
+        name = path.rpartition("/")[2]
         raise EvoSplitError(
             f"{counted(len(found.missing), 'line', 'lines')} of {name} "
             f"{'names' if len(found.missing) == 1 else 'name'} no image: {listed(found.missing, 3)}; "
@@ -140,7 +140,7 @@ def _source(
     ids: Sequence[str],
     **more: Any,
 ) -> YoloSource:
-    """Put together what every kind of data set has."""
+    """Build the source, with the attributes that every kind of data set has."""
     divided = more.pop("divided") or len(found.names) > 1
     return YoloSource(
         counts=counts,
@@ -156,7 +156,7 @@ def _source(
 
 
 def _ids(described: Description, images: Sequence[str]) -> tuple[Description, list[str]]:
-    """Return the path of each image below the root; the root is one that all of them lie below."""
+    """Return the path of each image below the root, which is moved up if it does not contain all of them."""
     for image in images:
         try:
             image.encode()
@@ -306,15 +306,15 @@ def _below(path: str, root: str) -> str:
 
 
 def _flaws(flaws: Mapping[str, Flaw], described: Description, rules: Rules) -> list[str]:
-    """Say what is wrong, for each kind how often and where first."""
+    """Describe the flaws: for each kind how many files have it, and where it is first."""
     by_kind: dict[str, list[tuple[str, Flaw]]] = {}
     for path, flaw in flaws.items():
         by_kind.setdefault(flaw.kind, []).append((f"{_below(path, described.root)}:{flaw.line}", flaw))
     said = []
-    for kind, places in sorted(by_kind.items(), key=lambda each: -len(each[1])):
-        where, flaw = places[0]
-        files = counted(len(places), "label file", "label files")
-        said.append(_SAID[kind](files, where, flaw, rules, len(places) == 1))
+    for kind, found in sorted(by_kind.items(), key=lambda each: -len(each[1])):
+        where, flaw = found[0]
+        files = counted(len(found), "label file", "label files")
+        said.append(_SAID[kind](files, where, flaw, rules, len(found) == 1))
     return said
 
 

@@ -1,4 +1,4 @@
-"""What one command writes: lists, or a new tree of links or copies, and the yaml files that Ultralytics reads."""
+"""Write lists of images, or a tree of links or copies, with the yaml files that Ultralytics reads."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from evosplit import EvoSplitError, Split
 from evosplit.wording import listed
 from evosplit_plugins.adapter import Destination, Outcome
 from evosplit_plugins.output import Output, check_subset_names
-from evosplit_plugins.progress import OnProgress
+from evosplit_plugins.progress import OnProgress, Steps
 from evosplit_plugins.staging import Staging, check_space, read_record
 from evosplit_plugins.ultralytics import VAL, label_path, subset_keys, subset_values
 from evosplit_plugins.yolo.description import CLASSIFY, NDJSON, load_yaml
@@ -29,7 +29,6 @@ LAYOUTS = ("lists", "tree", "roboflow")
 IMAGE_MODES = ("symlink", "hardlink", "copy")
 _SUBSET_KEYS = ("path", "train", "val", "test", "valid", "validation", "minival", "download")
 _OTHER_KEYS = ("path", "names", "nc", "download")
-_STEP = 500  # files between two reports of progress
 
 
 @dataclass(frozen=True)
@@ -41,7 +40,7 @@ class _Link:
 
 
 class YoloOutput:
-    """What one command is about to write; what can be refused before the search is refused when it is made."""
+    """The planned output of a split; the constructor refuses what cannot be written."""
 
     def __init__(self, to: Destination[YoloSource, YoloWriting]) -> None:
         self._source, self._subsets, self._root, self._options = to.source, to.subsets, to.root, to.options
@@ -56,7 +55,7 @@ class YoloOutput:
         self._check_root()
         if self._layout == "lists":
             self._check_lines()
-        self._places = _places(source) if self._links else []
+        self._paths = _paths(source) if self._links else []
         folders = {image.rpartition("/")[0] for image in source.images}
         self._output = Output(to, source.description.inputs, [Path(folder) for folder in sorted(folders)])
         # In a tree the split decides where an image goes, so the images are checked when it is known.
@@ -119,10 +118,10 @@ class YoloOutput:
     def _check_root(self) -> None:
         """Refuse to put a tree among the images: they would be found there the next time."""
         root = f"{absolute(self._root)}/"
-        for places in self._source.description.subsets.values() if self._links else ():
-            for place in places:
-                if root.startswith(f"{place}/") and Path(place).is_dir():
-                    raise EvoSplitError(f"the output {self._root} lies inside of the images in {place}; choose another")
+        for paths in self._source.description.subsets.values() if self._links else ():
+            for path in paths:
+                if root.startswith(f"{path}/") and Path(path).is_dir():
+                    raise EvoSplitError(f"the output {self._root} lies inside of the images in {path}; choose another")
 
     def _check_lines(self) -> None:
         """Refuse names that a list cannot hold."""
@@ -132,7 +131,7 @@ class YoloOutput:
 
     @property
     def _described(self) -> Sequence[str]:
-        """What the files that Ultralytics is given are called, without their suffix."""
+        """The names of the yaml or .ndjson files for Ultralytics, without their suffix."""
         return self._subsets.names if self._subsets.is_kfold else ["data" if self._kind == NDJSON else self._yaml_name]
 
     # Writing
@@ -150,10 +149,10 @@ class YoloOutput:
                 with staging.open(place) as write:
                     write(text.encode())
             mode = self._options.images or "symlink"
-            for number, link in enumerate(links):
+            steps = Steps(on_progress, len(links))
+            for link in links:
                 staging.put(mode, link.source, link.place)
-                if on_progress is not None and number % _STEP == 0:
-                    on_progress(number / len(links), "placing images")
+                steps.add("placing images")
 
         written = self._output.write(plan, split, make)
         if self._links and not self._options.dry_run:
@@ -185,7 +184,7 @@ class YoloOutput:
             yield PurePosixPath(f"{called}.yaml"), self._yaml(new)
 
     def _where(self, name: str) -> str:
-        """Return what a yaml file says of a subset."""
+        """Return the entry of a subset in a yaml file."""
         if self._layout == "lists":
             return f"{name}.txt"
         return f"images/{name}" if self._layout == "tree" else f"{_roboflow(name)}/images"
@@ -226,7 +225,7 @@ class YoloOutput:
                 part = ("val" if fold == name else "train") if fold else name
                 folder = self._folder(f"{fold}/{part}" if fold else part)
                 for row in split.indices(name).tolist():
-                    place = f"{folder}/{self._places[row]}"
+                    place = f"{folder}/{self._paths[row]}"
                     yield _Link(self._source.images[row], place)
                     label = self._source.label_files[row]
                     if label is not None:
@@ -263,7 +262,7 @@ def _roboflow(name: str) -> str:
     return "valid" if name in VAL else name
 
 
-def _places(source: YoloSource) -> list[str]:
+def _paths(source: YoloSource) -> list[str]:
     """Return the path of each image below the folder of its subset: short, if no two of them can then collide."""
     files = [name or "" for name in source.files or ()]
     if source.description.kind == CLASSIFY:

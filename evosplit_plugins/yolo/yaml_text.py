@@ -1,4 +1,4 @@
-"""A yaml file with other subsets, and all else as it was: keys that nobody knows, comments, order and quotes."""
+"""Edit a yaml file as text, so that unknown keys, comments, order and quotes stay as they are."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ __all__ = ["edited"]
 
 
 def edited(text: str, content: Mapping[str, Any], new: Mapping[str, Any], dropped: Sequence[str]) -> str:
-    r"""Put new values in the place of some keys; a comment on a line that goes describes it, and goes with it.
+    r"""Replace some keys by new ones; comments on the lines that are replaced go with them.
 
     Parameters
     ----------
     text, content
-        The file, and what stands in it; without a text it is written anew.
+        The file as text and as parsed values; an empty text is written from the values.
     new
         The keys to set. They stand together, where the first of them or of `dropped` was.
     dropped
-        The keys to take away.
+        The keys to remove.
 
     Examples
     --------
@@ -41,7 +41,7 @@ def edited(text: str, content: Mapping[str, Any], new: Mapping[str, Any], droppe
                 return made
         except yaml.YAMLError:
             pass
-    # Written in braces, or with an anchor on a line that goes: the values stay, their form does not.
+    # Flow style, or an anchor on a removed line: only the values can be kept.
     return str(yaml.safe_dump(expected, sort_keys=False, allow_unicode=True, default_flow_style=None))
 
 

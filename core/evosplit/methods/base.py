@@ -1,4 +1,4 @@
-"""What every method shares: how it is asked (`Run`), what it answers (`Solution`)."""
+"""The interface of all methods: a `SplitProblem` and a `Run` in, a `Solution` out."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ OnProgress = Callable[[float, str], Any]
 
 @dataclass
 class Run:
-    """How much work a method may do, and whom it tells.
+    """One run of a method: its random stream, its budget and its progress callback.
 
     Attributes
     ----------
     stream
-        The source of all chance. A method that draws through numpy makes ``np.random.default_rng(run.stream.draw())``
-        of it, and gives up that its splits are the same with every version of numpy.
+        The source of randomness. A method that needs a numpy generator seeds it with ``run.stream.draw()``; its splits
+        may then differ between versions of numpy.
     effort
-        "fast", "normal" or "thorough": fixes the amount of work, so that a seed fixes the result.
+        "fast", "normal" or "thorough": the amount of work, fixed so that a seed fixes the result.
     n_jobs
-        How many threads or processes may work at a time; never changes the result.
+        How many threads or processes may work at a time; the result does not depend on it.
     time_limit
         Seconds after which the best so far is returned.
     on_progress
-        Called with the fraction done and a sentence; may return False to stop with the best so far.
+        Called with the fraction done and a message; returning False stops with the best split so far.
     """
 
     stream: Stream
@@ -47,7 +47,7 @@ class Run:
     _started: float = field(default_factory=time.monotonic)
 
     def report(self, done: float, message: str) -> bool:
-        """Tell the caller how far the work is; return whether to go on."""
+        """Report progress to the caller; return whether to continue."""
         if self.on_progress is not None and self.on_progress(min(max(done, 0.0), 1.0), message) is False:
             self.stopped = "stopped early on request: this is the best split found so far."
         if self.out_of_time:

@@ -124,7 +124,7 @@ class _Pool:
 
     @property
     def genes(self) -> Genes:
-        """The genes of every row; `ranked` tells which rows are alive."""
+        """The genes of every row; `ranked` lists the rows of the population."""
         return self._incremental_counts.genes
 
     @property

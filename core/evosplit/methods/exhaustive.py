@@ -1,4 +1,4 @@
-"""Every way to place a few groups: where only few ways come as near to the sizes as possible, the best are exact."""
+"""Exhaustive search over the placements of a few groups: the front is exact where few placements fit the sizes."""
 
 from __future__ import annotations
 
@@ -31,10 +31,11 @@ NO_CHOICE = (
 
 
 def every_split(problem: SplitProblem, start: Ints) -> Solution | None:
-    """Try every way to place the units whose sizes are the best, at least as good as those of `start`.
+    """Evaluate every placement with the best possible sizes, provided that they are no worse than those of `start`.
 
-    Of those that lack the fewest labels, the ones that no other dominates are the solution: the true front (if it has
-    more than `MOST_POINTS`, the best in each objective and the best on average). None if there are too many ways.
+    Among the placements that lack the fewest labels, the non-dominated ones are returned: the exact front. If it has
+    more than `MOST_POINTS` points, the best in each objective and the best on average are kept. Returns None if there
+    are too many placements.
     """
     free = np.flatnonzero(problem.locked == FREE)
     limit = min(MOST_WAYS, MOST_CELLS // (problem.features.shape[1] * problem.k))

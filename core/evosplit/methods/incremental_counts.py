@@ -1,4 +1,4 @@
-"""Individuals with what their subsets hold beside them, so that a child is evaluated by what it changed."""
+"""Individuals with the counts of their subsets, so that a child is evaluated by its difference from a parent."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ MAX_ENTRIES = 2**28  # of all tables together, 1 GiB
 class IncrementalCounts:
     """Space for individuals, one row each, in arrays that are never copied.
 
-    A row is filled by `place` or, from its parent's, by `breed`. What `breed` leaves out, since most children do not
-    survive, `adopt` completes; only then may the row become a parent, and until then its parent's row must stay. Where
-    the tables would take too much memory, every individual is evaluated from its genes alone.
+    `place` fills a row from genes, `breed` from the row of a parent. Since most children do not survive, `breed` leaves
+    the row incomplete: `adopt` completes it before it may become a parent, and until then its parent's row must stay.
+    Where the tables would take too much memory, every individual is evaluated from its genes alone.
     """
 
     def __init__(self, genetics: Genetics, n_rows: int) -> None:

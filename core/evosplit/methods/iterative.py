@@ -24,14 +24,14 @@ REPAIR_CANDIDATES = 512  # units compared before one is moved to correct a size,
 LEAST_CANDIDATES = 4
 REPAIR_COLUMNS = 50_000_000  # columns that a repair may look at: where many units move, fewer are compared
 MOVES_AT_ONCE = 2_000  # moves after which a repair that has a time limit looks at the clock
-REPORTS = 20  # how often the caller hears of the progress
+REPORTS = 20  # progress reports of a run, about
 
 
 @dataclass(frozen=True)
 class IterativeStratification:
     """Deal out the examples of the rarest label, then of the rarest of those left, and so on.
 
-    Each example goes to the subset that still wants most of the label. With `order=1` this is Iterative
+    Each example goes to the subset that lacks most of the label. With `order=1` this is Iterative
     Stratification (Sechidis, Tsoumakas and Vlahavas, 2011). With `order=2` label pairs count as labels of
     their own beside the single ones: Second Order Iterative Stratification (Szymański and Kajdanowicz, 2017).
     The rarest label or pair is always the next, ties are broken by chance. Labels count once per example,

@@ -193,7 +193,7 @@ class _Pool:
 
 
 class _Selection(Protocol):
-    """Who survives, and which of two survivors becomes a parent."""
+    """Decides which individuals survive, and which of two survivors becomes a parent."""
 
     def survive(self, scores: Floats, n: int, rng: np.random.Generator) -> tuple[Rows, int]:
         """Return the n best, those that no other one dominates first, and how many these are."""
@@ -249,7 +249,7 @@ class _Niches:
 
     def survive(self, scores: Floats, n: int, rng: np.random.Generator) -> tuple[Rows, int]:
         everyone = Population.new("F", scores, "at", np.arange(len(scores)))
-        with np.errstate(all="ignore"):  # pymoo divides by spans that may be 0, and mends what comes of it
+        with np.errstate(all="ignore"):  # pymoo divides by ranges that may be 0, and corrects the result
             self._population = self._survival.do(self._problem, everyone, n_survive=n, random_state=rng)
         return self._population.get("at"), int((self._population.get("rank") == 0).sum())
 

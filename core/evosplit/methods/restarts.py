@@ -21,7 +21,7 @@ class Watch(Protocol):
     """What a restart calls after every generation."""
 
     def __call__(self, restart: int, done: float, message: str) -> bool:
-        """Tell how far a restart is; return whether it should go on."""
+        """Report how far a restart is; return whether it should continue."""
         ...
 
 
@@ -29,9 +29,9 @@ def run_restarts(evolve: Callable[[int, int, Watch], T], restarts: int, run: Run
     """Call `evolve(restart, seed, watch)` once per restart and return the results in order.
 
     The seeds are drawn beforehand, so the results do not depend on `run.n_jobs`. "fast" makes a fifth of the restarts,
-    "thorough" four times as many. Threads do the work, since the kernels release the GIL; a joblib backend that the
-    caller has selected (`joblib.parallel_config`) takes precedence; if it works in other processes, `on_progress`
-    hears of the end only. Once the run is stopped, no further restart begins.
+    "thorough" four times as many. They run in threads, since the kernels release the GIL, unless the caller selected
+    another joblib backend (`joblib.parallel_config`). If that one uses processes, `on_progress` is called only at the
+    end. Once the run is stopped, no further restart begins.
     """
     n = max(1, round(restarts * EFFORT_FACTORS[run.effort]))
     seeds = [run.stream.draw() for _ in range(n)]
@@ -53,7 +53,7 @@ def _evolve(
 
 
 class _SharedWatch:
-    """Adds up the progress of all restarts; sent to another process it only keeps the time limit."""
+    """Adds up the progress of all restarts; pickled for another process, it keeps only the time limit."""
 
     def __init__(self, run: Run, restarts: int) -> None:
         self._run = run

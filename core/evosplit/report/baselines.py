@@ -1,4 +1,4 @@
-"""What a split is compared with: random splits and iterative stratification of the same data into the same sizes.
+"""The baselines of a report: random splits and iterative stratification of the same data into the same sizes.
 
 A *random split* is what the method "random" gives: samples dealt out with equal chances into subsets of exactly the
 same sizes; locked samples stay where they are, and groups stay whole. What LD and LPD are on average is known exactly,
@@ -65,7 +65,7 @@ _cache: WeakKeyDictionary[LabelCounts, dict[Any, Baselines]] = WeakKeyDictionary
 
 
 def enough_draws(entries: int) -> int:
-    """Return how many random splits to draw where only draws tell, given how many counts one adds up.
+    """Return how many random splits to draw, given the number of counts that each of them sums.
 
     Small sets, whose random splits differ most, get a hundred; the largest five.
 
@@ -163,7 +163,7 @@ def _by_method(
     from evosplit.methods import Run, resolve_method
     from evosplit.problem import build_problem
 
-    # What decides nothing, such as pairs in the stratification over labels, is left out, for it is dear.
+    # Columns that the method ignores, such as pairs in the stratification over labels, are left out: they are costly.
     objectives = {"random": ("samples",), "is": ("samples", "instances")}.get(method)
     problem = build_problem(counts, subsets, objectives=objectives, constraints=constraints)
     for seed in range(n):

@@ -22,7 +22,7 @@ __all__ = ["ConstraintEffects", "GroupEffect", "effects_of", "strata_deviation",
 
 @dataclass(frozen=True)
 class GroupEffect:
-    """How the groups lie in the subsets.
+    """How the groups are distributed over the subsets.
 
     Attributes
     ----------
@@ -31,9 +31,9 @@ class GroupEffect:
     largest, largest_size
         The largest group and its number of samples.
     per_subset
-        How many groups lie in each subset.
+        How many groups are in each subset.
     torn
-        How many lie in more than one: none, in a split of EvoSplit's.
+        How many are in more than one; none in a split by EvoSplit.
     """
 
     total: int
@@ -50,11 +50,11 @@ class ConstraintEffects:
     Attributes
     ----------
     groups
-        How the groups lie; None if none were asked for.
+        How the groups are distributed; None if none were asked for.
     locked
         How many samples were already placed in each subset.
     moved
-        How many of them are not where they were locked: none, in a split of EvoSplit's.
+        How many of them are not where they were locked; none in a split by EvoSplit.
     strata
         For each stratum its name and its categories counted in the subsets.
     min_per_label

@@ -47,7 +47,7 @@ class LabelRow:
         Samples with the label, occurrences of it, in each subset.
     deviation
         The largest difference between a subset's share of the label's samples and its share of all samples,
-        relative to the latter: 0.02 means within 2 % everywhere.
+        relative to its share of all samples: 0.02 means within 2 % in every subset.
     instance_deviation
         The same for the label's occurrences.
     random_deviation
@@ -151,7 +151,7 @@ class MeasureRow:
 
 @dataclass(frozen=True, repr=False)
 class SplitReport:
-    """A split in numbers, beside what other methods give and what is possible.
+    """The report of a split: its measures beside those of other methods and lower bounds, labels, pairs and subsets.
 
     Attributes
     ----------
@@ -175,7 +175,7 @@ class SplitReport:
     effects
         What groups, locks, strata and minima did; None without any.
     settings, notes
-        How the split was made, and what went otherwise than asked.
+        How the split was made, and how it differs from what was asked for.
     nouns
         What samples and labels are called.
 

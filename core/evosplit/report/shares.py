@@ -27,7 +27,7 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Part:
-    """What a subset holds of something: how many, which share of all that is, and which share it should be.
+    """How much of something a subset has: the count, its share of all, and the share it should have.
 
     Examples
     --------
@@ -91,9 +91,9 @@ class ShareTable:
 
 
 def deviations(counts: npt.NDArray[Any], sizes: npt.NDArray[Any]) -> Floats:
-    """Return how far the shares of each row are from the subsets' shares, at most and relative to the latter.
+    """Return the largest difference between the shares of each row and the subsets' shares, relative to these.
 
-    0.02 means: within 2 % everywhere. Rows of zeros, and subsets without samples, are not off.
+    0.02 means within 2 % in every subset. It is 0 for rows of zeros; subsets without samples do not count.
     """
     filled = sizes > 0
     target = sizes[filled] / max(int(sizes.sum()), 1)
@@ -105,7 +105,7 @@ def deviations(counts: npt.NDArray[Any], sizes: npt.NDArray[Any]) -> Floats:
 
 
 def misplaced(counts: npt.NDArray[Any], sizes: npt.NDArray[Any], *, least: int = 0) -> Ints:
-    """Count what would have to move until each row is as close to its shares as whole numbers allow.
+    """Count how many would have to move for each row to be as close to its shares as whole numbers allow.
 
     Close means: the differences between counts and shares, added up over the subsets, are as small as they can be. Rows
     with enough for all subsets may instead have `least` in each, and be as close as that allows.

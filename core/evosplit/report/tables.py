@@ -162,7 +162,7 @@ def overview(report: SplitReport, *, labels: int, beside: tuple[str, SplitReport
 
 
 def subset_table(report: SplitReport) -> Table:
-    """List the subsets with what they hold; the sizes asked for where they differ."""
+    """List the subsets with their samples, instances and constraints; also the sizes asked for, if they differ."""
     nouns, effects = report.nouns, report.effects
     columns: list[tuple[Column, Sequence[Any]]] = [
         (Column("subset", "name"), report.names),
@@ -251,7 +251,7 @@ def missing_table(report: SplitReport, *, limit: int | None = None) -> Table:
 
 
 def measure_table(report: SplitReport, *, beside: tuple[str, SplitReport] | None = None) -> Table:
-    """List the measures beside those of other ways to split and what is possible.
+    """List the measures beside those of other methods and their lower bounds.
 
     SOIS and IS are iterative stratification over label pairs and over labels; `beside` takes their place.
     """
@@ -288,7 +288,7 @@ def front_table(report: SplitReport) -> Table:
 
 
 def objective_titles(names: Iterable[str]) -> tuple[str, ...]:
-    """Say what objectives measure; pairs beside instances alone take the form that goes with LD'.
+    """Return the titles of objectives; with instances but without samples, pairs are measured as LPD'.
 
     Examples
     --------

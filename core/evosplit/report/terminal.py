@@ -8,7 +8,7 @@ __all__ = ["clean", "clip", "columns", "pad", "wrap"]
 
 
 def clean(text: str) -> str:
-    r"""Replace what could steer a terminal or turn the direction of a line.
+    r"""Replace control characters, and those that change the direction of text.
 
     Examples
     --------

@@ -427,7 +427,7 @@ def test_progress_is_drawn_on_a_terminal_only(source, tmp_path):
     """On a terminal there is one bar for reading, search and writing; elsewhere, and if quiet, none."""
     flags = ("coco", "split", source, "-o", tmp_path / "out", *THREE, "--overwrite", "--effort", "fast")
     drawn = on_terminal(*flags, stream="stderr")
-    assert "Reading a.json" in drawn
+    assert "reading a.json" in drawn
     shown = [int(percent) for percent in re.findall(r"(\d+)%", drawn)]
     assert shown == sorted(shown)
     assert shown[-1] == 100

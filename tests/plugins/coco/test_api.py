@@ -192,8 +192,8 @@ def test_progress_goes_from_nothing_to_all_once(tmp_path):
         effort="fast",
         on_progress=lambda done, message: seen.append((done, message)),
     )
-    assert seen[0] == (0.0, "Reading a.json")
+    assert seen[0] == (0.0, "reading a.json")
     assert seen[-1][0] == 1.0
     assert [done for done, _ in seen] == sorted(done for done, _ in seen)
     assert len({done for done, _ in seen}) > 5
-    assert {"Reading a.json", "Writing"} < {message for _, message in seen}
+    assert {"reading a.json", "writing"} < {message for _, message in seen}

@@ -306,7 +306,7 @@ def test_an_image_with_the_name_of_a_file_is_refused(tmp_path, pictures, name):
     path = write(tmp_path / "a.json", changed(images={2: {"file_name": name}}))
     write(pictures / name, "picture")
     before = tree(tmp_path)
-    with pytest.raises(EvoSplitError, match=r"in the place of the file train/_annotations\.coco\.json; rename it"):
+    with pytest.raises(EvoSplitError, match=r"the path of the file train/_annotations\.coco\.json; rename it"):
         evosplit_coco(path, tmp_path / "out", RATIOS, layout="roboflow", images="copy", image_root=pictures, **QUICK)
     assert tree(tmp_path) == before
 
@@ -350,7 +350,7 @@ def test_an_interrupt_while_writing_leaves_everything_as_it_was(tmp_path, pictur
 
         def interrupt(done, message, steps=steps):
             nonlocal calls
-            if message in ("Writing", "Placing images"):
+            if message in ("writing", "placing images"):
                 if calls == steps:
                     raise stop
                 calls += 1
@@ -393,7 +393,7 @@ def test_an_input_that_changes_meanwhile_is_noticed(tmp_path):
     path = write(tmp_path / "a.json", instances())
 
     def change(done, message):
-        if message == "Reading a.json" and done >= 0.2:
+        if message == "reading a.json" and done >= 0.2:
             os.utime(path, ns=(1, 1))
 
     with pytest.raises(EvoSplitError, match="changed while it was read"):

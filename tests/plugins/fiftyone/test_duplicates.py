@@ -174,11 +174,11 @@ class TestNearDuplicates:
 
         def stop(done, message):
             told.append(message)
-            return message != "Looking for near duplicates"
+            return message != "looking for near duplicates"
 
         with pytest.raises(EvoSplitError, match="stopped while near duplicates were looked for"):
             api.evosplit_fiftyone(dataset, (20, 20), near_duplicates=index, on_progress=stop, **FAST)
-        assert told[-1] == "Looking for near duplicates"
+        assert told[-1] == "looking for near duplicates"
         assert dataset.count_sample_tags() == {"mine": 40}
 
     @pytest.mark.parametrize(

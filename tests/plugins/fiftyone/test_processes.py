@@ -71,7 +71,7 @@ def test_a_record_that_was_never_ended(dataset, monkeypatch):
     monkeypatch.setattr(runs, "_PAUSE", 0.0)
     sizes = {"train": 20, "test": 20}
     dataset.register_run("evosplit_1_abcdef", dataset.init_run(method=runs.METHOD, sizes=sizes, field=None))
-    with pytest.raises(EvoSplitError, match=r"'evosplit_1_abcdef' .* not recorded to the end.*dataset\.delete_run"):
+    with pytest.raises(EvoSplitError, match=r"'evosplit_1_abcdef' .* is not complete.*dataset\.delete_run"):
         runs.load_run(dataset)
     evosplit_fiftyone(dataset, folds=2, effort="fast", label_field="gt")
     assert len(runs.run_keys(dataset)) == 2
