@@ -4,7 +4,7 @@
 
 Seeds from 8000 on are for reporting; those below were seen while tuning. Every call runs on one core, in a process of
 its own that is forked off once all is imported and compiled. With `--cache FILE` the peers' figures are kept there and
-taken from it by the next run. The reporting seeds write `benchmarks/results/families.md`, others only where `--out` says.
+taken from it by the next run. The reporting seeds write `benchmarks/results/families.md`, others where `--out` says.
 """
 
 from __future__ import annotations
