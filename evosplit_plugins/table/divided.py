@@ -32,6 +32,7 @@ class DividedSource(TableSource):
         queries, names = self.queries, self.subsets.names
         there = CellColumns(there={name: j for j, name in enumerate(names)})
         self.check_columns("group_by", groups)
+        self.check_groups(groups)
         columns = replace(there, groups=tuple(groups), regex=self.pattern(regex))
         values = {}
         rewritten = bool(queries.engine.first(queries.rewritten())["n"])

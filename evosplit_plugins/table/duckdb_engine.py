@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from evosplit import EvoSplitError, MissingExtraError
-from evosplit_plugins.table.engine import HASH_BITS, ColumnType, Engine, broken_line, separator_of
+from evosplit_plugins.table.engine import HASH_BITS, ColumnType, Engine, broken_line, common_separator, heading
 
 __all__ = ["DuckEngine", "connect", "scan", "table_function"]
 
@@ -24,9 +24,12 @@ _KINDS = {
 }
 _GUESSED = re.compile(r"\b(DATE|TIME|TIMESTAMP|TIMESTAMP WITH TIME ZONE|UUID|\"NULL\")(?=$|[\[\],)])")
 _FILE = re.compile(r'sniffing file "(.+)"\.$|^ *file = (.+)$', re.MULTILINE)  # of CSV, in an error
+_RENAMED = re.compile(r"(.+)_\d+$")
 _NUMBERS = count()
 _FIRST = 10_000  # rows in which it is seen first whether a column ascends
 _READERS = {"parquet": "read_parquet", "csv": "read_csv", "json": "read_json"}
+# Keys that come late, which DuckDB would leave out, and values of another kind than the first ones.
+_ALL_OF_IT = "sample_size = -1, maximum_sample_files = 2147483647, union_by_name = true"
 _COPY = {"parquet": "FORMAT parquet", "csv": "FORMAT csv, HEADER", "json": "FORMAT json"}
 
 
@@ -87,13 +90,19 @@ class DuckEngine(Engine):
 
     def query(self, sql: str, **tables: Any) -> Any:
         """Give what a query returns, as a relation."""
-        # DuckDB finds these by their names, and keeps them as long as the relation.
+        # DuckDB finds these by their names, unless the user has such tables, and keeps them as long as the relation.
         known = ("cells", "groups", "locks", "copies", "placed", "long")
-        cells, groups, locks, copies, placed, long = map(tables.get, known)
+        evosplit_cells, evosplit_groups, evosplit_locks, evosplit_copies, evosplit_placed, evosplit_long = map(
+            tables.get, known
+        )
         with _as_sentences():
             made = self._relation.query(self.data, sql)
-        del cells, groups, locks, copies, placed, long
+        del evosplit_cells, evosplit_groups, evosplit_locks, evosplit_copies, evosplit_placed, evosplit_long
         return made
+
+    def table(self, name: str) -> str:
+        """Name a small table in a query."""
+        return f"evosplit_{name}"
 
     def like(self, made: Any) -> DuckEngine:
         """Hold another relation of the same connection."""
@@ -124,7 +133,7 @@ class DuckEngine(Engine):
 
     def quoted(self, name: str) -> str:
         """Write the name of a column."""
-        return '"' + name.replace('"', '""') + '"'
+        return _quoted(name)
 
     def literal(self, text: str) -> str:
         """Write a text."""
@@ -148,7 +157,7 @@ class DuckEngine(Engine):
 
     def from_json(self, expression: str) -> str:
         """Turn a JSON text into a list."""
-        return f"from_json({expression}, '[\"VARCHAR\"]')"
+        return f"CASE WHEN json_valid({expression}) THEN from_json({expression}, '[\"VARCHAR\"]') END"
 
     def tidied(self, expression: str) -> str:
         """Sort a list without its nulls."""
@@ -188,35 +197,88 @@ class DuckEngine(Engine):
         return f"CAST(error({self.literal(message)}) AS INTEGER)"
 
 
-def scan(paths: Sequence[Path], form: str, *, by_file: bool = False) -> DuckEngine:
-    """Open files as one table; with `by_file`, a column `subset` names the file of each row."""
+def scan(paths: Sequence[Path], form: str, *, by_file: bool = False, root: Path | None = None) -> DuckEngine:
+    """Open files as one table.
+
+    Parameters
+    ----------
+    paths, form
+        The files and their format.
+    by_file
+        Whether a column `subset` names the file of each row.
+    root
+        The folder of partitions named as Hive does, whose names are columns.
+    """
     connection = connect()
     with _as_sentences():
-        chosen = "* EXCLUDE (filename), parse_filename(filename, true) AS subset" if by_file else "*"
-        relation = connection.sql(f"SELECT {chosen} FROM {table_function(paths, form, filename=by_file)}")
+        chosen = "*"
+        if root is not None:
+            plain = connection.sql(f"SELECT * FROM {table_function(paths, form)}").columns
+            chosen += _without_folders_above(paths[0].absolute(), root, plain)
+        if by_file:
+            chosen = "* EXCLUDE (filename), parse_filename(filename, true) AS subset"
+        function = table_function(paths, form, filename=by_file, hive=root is not None)
+        relation = connection.sql(f"SELECT {chosen} FROM {function}")
+    _check_renamed(paths, form, relation.columns, connection)
     return DuckEngine(relation, connection)
 
 
-def table_function(paths: Sequence[Path], form: str, *, filename: bool = False) -> str:
+def _without_folders_above(path: Path, root: Path, columns: Sequence[str]) -> str:
+    """Leave out what DuckDB takes for partitions above their folder; refuse names that files have, too."""
+    below = {part.partition("=")[0] for part in path.relative_to(root).parts[:-1] if "=" in part}
+    named = below | {part.partition("=")[0] for part in root.parts if "=" in part}
+    for name in sorted(named):
+        if name.casefold() in map(str.casefold, columns):
+            raise EvoSplitError(
+                f"{name!r} is a column of {path}, and also a folder above it; rename the folder or the column"
+            )
+    return f" EXCLUDE ({', '.join(map(_quoted, sorted(named - below)))})" if named - below else ""
+
+
+def _check_renamed(paths: Sequence[Path], form: str, columns: Sequence[str], connection: Any) -> None:
+    """Refuse files with a column twice, or in capitals, too: DuckDB gives the second one another name."""
+    lower = set(map(str.casefold, columns))
+    renamed = [name for name in columns if (found := _RENAMED.match(name)) and found[1].casefold() in lower]
+    if not renamed:
+        return
+    files = "[" + ", ".join(_literal(str(path)) for path in paths) + "]"
+    if form == "csv":
+        there = {name for path in paths for name in heading(path)}
+    else:
+        names = "SELECT name FROM parquet_schema({})", "SELECT unnest(json_keys(json)) FROM read_json_objects({})"
+        there = {name for (name,) in connection.sql(names[form == "json"].format(files)).distinct().fetchall()}
+    for name in renamed:
+        if name not in there:
+            raise EvoSplitError(
+                f"{paths[0]} has the column {name.rpartition('_')[0]!r} twice, at least in capitals; rename one"
+            )
+
+
+def table_function(paths: Sequence[Path], form: str, *, filename: bool = False, hive: bool = False) -> str:
     """Write the files as a table; values are read as they are written, so that they can be written again."""
     files = "[" + ", ".join(_literal(str(path)) for path in paths) + "]"
     more = {"union_by_name": "true"} if len(paths) > 1 else {}
     if filename:
         more["filename"] = "true"
-    if any("=" in path.parent.name for path in paths):
-        more |= {"hive_partitioning": "true", "hive_types_autocast": "false"}
+    more["hive_partitioning"] = "true" if hive else "false"  # which DuckDB guesses, of all folders above
+    if hive:
+        more["hive_types_autocast"] = "false"
     if form == "csv":
         # What is not said, DuckDB guesses: rows that begin with # are comments to it, and the first ones titles.
-        more |= {"all_varchar": "true", "header": "true", "delim": _literal(separator_of(paths[0]))}
+        more |= {"all_varchar": "true", "header": "true", "delim": _literal(common_separator(paths))}
         more |= {"quote": "'\"'", "escape": "'\"'", "comment": "''", "skip": "0"}
     if form == "json":
         with _as_sentences(), connect() as connection:
-            guessed = connection.sql(f"SELECT * FROM read_json({files})")
+            guessed = connection.sql(f"SELECT * FROM read_json({files}, {_ALL_OF_IT})")
             types = dict(zip(guessed.columns, map(str, guessed.types), strict=True))
         kept = ", ".join(f"{_literal(name)}: {_literal(_GUESSED.sub('VARCHAR', each))}" for name, each in types.items())
         more |= {"columns": f"{{{kept}}}"}
     options = "".join(f", {name} = {value}" for name, value in more.items())
     return f"{_READERS[form]}({files}{options})"
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
 
 
 def _literal(text: str) -> str:

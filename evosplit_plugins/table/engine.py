@@ -9,12 +9,31 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
+from evosplit import EvoSplitError
 from evosplit.wording import counted
 
-__all__ = ["HASH_BITS", "ColumnType", "Engine", "broken_line", "separator_of"]
+__all__ = ["HASH_BITS", "ColumnType", "Engine", "broken_line", "common_separator", "heading"]
 
 HASH_BITS = 60  # of the hash that orders the rows of a table
 _SEPARATORS = (",", ";", "\t", "|")
+
+
+def common_separator(paths: Sequence[Path]) -> str:
+    """Find what stands between the cells of CSV files; it has to be the same in all of them."""
+    found = {path: separator_of(path) for path in paths if len(heading(path)) > 1}
+    signs = set(found.values())
+    if len(signs) > 1:
+        first, other = (next(path for path in found if found[path] == sign) for sign in sorted(signs)[:2])
+        raise EvoSplitError(
+            f"{first} has {found[first]!r} between its cells, and {other} has {found[other]!r}; name files of one kind"
+        )
+    return signs.pop() if signs else separator_of(paths[0])
+
+
+def heading(path: Path) -> list[str]:
+    """Return the names of the columns of a CSV file."""
+    with path.open(encoding="utf-8-sig", errors="replace", newline="") as stream:
+        return next(csv.reader(stream, delimiter=separator_of(path)), [])
 
 
 def separator_of(path: Path) -> str:
@@ -135,9 +154,9 @@ class Engine(ABC):
     def pairs(self, made: Any, first: str, second: str) -> Iterator[tuple[str, str]]:
         """Give two columns of what `query` gave as texts, in the order of the first, without holding all of them."""
 
+    @abstractmethod
     def table(self, name: str) -> str:
         """Name a small table in a query."""
-        return name
 
     @abstractmethod
     def quoted(self, name: str) -> str:
@@ -173,7 +192,7 @@ class Engine(ABC):
 
     @abstractmethod
     def from_json(self, expression: str) -> str:
-        """Turn a text such as `["cat", "dog"]` into a list of texts."""
+        """Turn a text such as `["cat", "dog"]` into a list of texts, null where it is none."""
 
     @abstractmethod
     def tidied(self, expression: str) -> str:

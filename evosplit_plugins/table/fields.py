@@ -27,10 +27,11 @@ from evosplit_plugins.table.queries import Binned, CellColumns, Queries
 if TYPE_CHECKING:
     from evosplit_plugins.table.files import Opened
 
-__all__ = ["MOST_CELLS", "Cells", "TableSource", "cell_table", "count_cells", "counted_labels"]
+__all__ = ["MOST_CELLS", "Cells", "TableSource", "cell_table", "count_cells", "count_rows"]
 
 MOST_CELLS = 4_000_000  # distinct rows that one machine is asked to solve
 MOST_VALUES = 1_000_000  # different numbers of a stratum
+MOST_INSTANCES = 200_000_000  # labels of all distinct rows, which are written out to name them
 _BYTES_A_CELL = 1_400  # of memory, measured with six labels in each
 
 Ints = npt.NDArray[np.int64]
@@ -156,6 +157,21 @@ class TableSource(Source):
             if columns[name].kind in ("list", "struct"):
                 raise EvoSplitError(f"{parameter}={name!r} holds {columns[name].shown}; name a column of single values")
 
+    def check_groups(self, names: Sequence[str]) -> None:
+        """Refuse groups that are named by numbers other than integers."""
+        engine = self.queries.engine
+        names = [name for name in names if engine.columns[name].kind == "number"]
+        wrong = []
+        for name in names:
+            number = engine.as_number(engine.quoted(name))
+            whole = f"{number} = floor({number}) AND {engine.as_integer(number)} IS NOT NULL"
+            wrong.append(f"{number} IS NOT NULL AND NOT {engine.is_nan(number)} AND NOT ({whole})")
+        for name, (n, example) in zip(names, self.queries.tested(wrong, list(map(engine.quoted, names))), strict=True):
+            if n:
+                raise EvoSplitError(
+                    f"group_by={name!r} gives {example!r} for a sample; a group is named by an integer or a text"
+                )
+
     # One row for each kind of row
 
     def asked(self, request: Request, names: Sequence[str]) -> Asked | None:
@@ -245,6 +261,7 @@ class TableSource(Source):
         if self.state.get("asked") != asked:
             columns, ids = self._lock_columns(groups, strata, locks, names)
             columns = replace(columns, regex=self.pattern(regex))
+            self.check_groups(groups)
             table = self._lock_table(ids)
             tables = {} if table is None else {"locks": table}
             said: tuple[str, ...] = ()
@@ -421,7 +438,7 @@ def count_cells(queries: Queries, columns: CellColumns, called: str, locks: Any 
         )
     labels = found.column("labels")
     if queries.labels.form == "counts":
-        labels = pa.chunked_array([counted_labels(labels, queries)], pa.list_(pa.string()))
+        labels = pa.chunked_array([_written_out(_matrix_of(labels, queries), queries.labels.columns)])
     ids = _as_json(labels)
     lock = found.column("lock").fill_null(-1).to_numpy()
     if columns.strata or columns.is_locked:
@@ -476,13 +493,35 @@ def _offsets(lists: Any) -> Any:
     return pc.subtract(lists.offsets, lists.offsets[0])
 
 
-def counted_labels(column: Any, queries: Queries) -> list[list[Any]]:
-    """Turn what the engine gave into lists of labels; numbers in texts are numbers, so that they sort as such."""
-    lists: list[list[Any]] = column.to_pylist()
-    if queries.labels.form == "counts":
-        names = queries.labels.columns
-        return [[name for name, n in zip(names, each, strict=True) for _ in range(n)] for each in lists]
-    return [sorted(each) for each in lists]
+def count_rows(column: Any, queries: Queries, ids: Sequence[Any] | None) -> LabelCounts:
+    """Count the labels of each row, of what the engine gave."""
+    if queries.labels.form != "counts":
+        return LabelCounts.from_lists([sorted(each) for each in column.to_pylist()], ids=ids)
+    matrix, names = _matrix_of(column, queries), queries.labels.columns
+    column_of = {names[j]: j for j in np.unique(matrix.indices).tolist()}
+    labels = LabelCounts.from_lists([list(column_of)]).labels
+    return LabelCounts(matrix[:, [column_of[name] for name in labels]], ids=ids, labels=labels)
+
+
+def _matrix_of(column: Any, queries: Queries) -> csr_array:
+    """Turn lists of one number for each label into a matrix."""
+    values = column.combine_chunks().flatten().to_numpy(zero_copy_only=False)
+    return csr_array(values.reshape(len(column), len(queries.labels.columns)))
+
+
+def _written_out(counts: csr_array, names: Sequence[str]) -> Any:
+    """Turn counts into lists that have each label as often."""
+    import pyarrow as pa
+
+    n = int(counts.sum())
+    if n > MOST_INSTANCES:
+        raise EvoSplitError(
+            f"label_column= counts {n:,} labels in {counts.shape[0]:,} different rows, more than {MOST_INSTANCES:,}, "
+            "which would not fit in memory; divide the counts, or pass histogram=False"
+        )
+    ends = np.cumsum(np.concatenate(([0], counts.sum(axis=1)))).astype(np.int32)
+    labels = pa.array(list(names), pa.string()).take(pa.array(np.repeat(counts.indices, counts.data)))
+    return pa.ListArray.from_arrays(pa.array(ends), labels)
 
 
 def _locked_ids(subset: str, reference: Any) -> list[Any]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from evosplit import EvoSplitError
 from evosplit_plugins.table.duckdb_engine import DuckEngine, scan, table_function
 from evosplit_plugins.table.engine import Engine
-from evosplit_plugins.table.reading import SUBSETS, data_files, with_labels
+from evosplit_plugins.table.reading import SUBSETS, data_files, partition_root, with_labels
 
 if TYPE_CHECKING:
     from evosplit_plugins.table.adapter import TableReading
@@ -67,15 +67,16 @@ def open_files(paths: Sequence[Path], how: TableReading, *, divided: bool = Fals
         Whether several files without a column of subsets are a subset each, named after the files.
     """
     files, form = data_files(paths)
+    root = partition_root(paths)
     engine: Engine
     if how.engine not in (None, "duckdb", "spark"):
         raise EvoSplitError(f"engine={how.engine!r} is unknown; choose duckdb or spark")
     if how.engine == "spark":
         from evosplit_plugins.table.spark_engine import open_on_spark
 
-        engine = open_on_spark(files, form, how)
+        engine = open_on_spark(files, form, how, root)
     else:
-        engine = scan(files, form)
+        engine = scan(files, form, root=root)
         columns = {name.lower() for name in engine.columns}
         if divided and len(files) > 1 and how.subset_column is None and not columns & set(SUBSETS):
             engine = scan(files, form, by_file=True)

@@ -190,6 +190,9 @@ def count_groups(queries: Queries, columns: CellColumns, cells: Any, called: str
         rank[order.to_numpy()], rank[-1] = np.arange(len(order)), -1
         codes.append(rank[encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)])
         dictionaries.append(encoded.dictionary.take(order).to_pylist())
+    for name, code in zip(columns.groups, codes, strict=False):
+        if (code < 0).all():
+            raise EvoSplitError(f"group_by={name!r}: no sample has a value there; name another field")
     lock = found.column("lock").combine_chunks().fill_null(-1).to_numpy().astype(np.int64)
     cell, n = found.column("cell").to_numpy(), found.column("n").to_numpy()
     del found

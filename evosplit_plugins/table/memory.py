@@ -89,6 +89,8 @@ def kind_of(table: Any) -> str | None:
 def open_table(table: Any, how: TableReading) -> InMemory:
     """Give a table to an engine."""
     kind = kind_of(table)
+    if kind == "pyspark" and not hasattr(table, "sparkSession"):
+        raise EvoSplitError("table is one of pandas on Spark; pass table.to_spark()")
     if kind is None:
         raise EvoSplitError(
             f"table is a {type(table).__name__}; pass a pandas or polars DataFrame, a pyarrow Table, a DuckDB "
@@ -126,7 +128,7 @@ def _with_label_table(engine: Engine, how: TableReading) -> Engine:
             raise EvoSplitError("label_table= is a Spark table and the other one is not; pass both of one kind")
         long = other if kind == "duckdb" else _as_arrow(other)
         names = list(other.columns) if kind == "duckdb" else list(long.column_names)
-        return engine.like(with_labels(engine, how, "long", names, long=long))
+        return engine.like(with_labels(engine, how, engine.table("long"), names, long=long))
     from evosplit_plugins.table.spark_engine import SparkEngine
 
     if kind != "pyspark" or not isinstance(engine, SparkEngine):

@@ -17,10 +17,16 @@ from typing import Any
 from evosplit_plugins.table.engine import Engine
 from evosplit_plugins.table.patterns import ROBOFLOW, Pattern
 
-__all__ = ["CHANGED", "PREFIX", "Binned", "CellColumns", "Labels", "Queries"]
+__all__ = ["CHANGED", "PREFIX", "Binned", "CellColumns", "Labels", "Queries", "count_in"]
 
 PREFIX = "__evosplit_"  # of columns that are ours
 CHANGED = "evosplit: the table has changed since its labels were counted; nothing was written: split it again"
+
+
+def count_in(engine: Engine, column: str) -> str:
+    """Write the count that a column holds, null where it holds none; 1.0 and its text are 1."""
+    at = engine.quoted(column)
+    return engine.as_integer(engine.as_number(at) if engine.columns[column].kind in ("number", "text") else at)
 
 
 @dataclass(frozen=True)
@@ -48,14 +54,14 @@ class Labels:
     delimiter: str = ""
     columns: tuple[str, ...] = ()
 
-    def raw(self, engine: Engine) -> list[str]:
+    def raw(self, engine: Engine) -> str:
         """Write what the labels of a row are made of; rows where that is equal have equal labels."""
         if self.form == "counts":
-            return [f"coalesce({engine.as_integer(engine.quoted(name))}, 0)" for name in self.columns]
+            return engine.listed([f"coalesce({count_in(engine, name)}, 0)" for name in self.columns])
         at = engine.quoted(self.column) if self.form != "none" else engine.as_text("NULL")
-        return [at if self.field is None else engine.plucked(at, self.field)]
+        return at if self.field is None else engine.plucked(at, self.field)
 
-    def sql(self, engine: Engine, raw: Sequence[str] | None = None) -> str:
+    def sql(self, engine: Engine, raw: str | None = None) -> str:
         """Write the labels of a row as a list, which is sorted and never null; `raw` names what `raw()` gave."""
         made = self._listed(engine, raw or self.raw(engine))
         return made if self.form == "counts" else engine.tidied(made)
@@ -65,18 +71,17 @@ class Labels:
         made = self._listed(engine, self.raw(engine))
         return made if self.form == "counts" else engine.list_key(made)
 
-    def _listed(self, engine: Engine, raw: Sequence[str]) -> str:
+    def _listed(self, engine: Engine, raw: str) -> str:
         """Write the labels as a list in any order, which may be null and hold nulls."""
         if self.form == "counts":
-            return engine.listed(raw)
-        (at,) = raw
+            return raw
         if self.form == "list":
-            return engine.as_texts(at)
+            return engine.as_texts(raw)
         if self.form == "cut":
-            return engine.cut(at, self.delimiter)
+            return engine.cut(raw, self.delimiter)
         if self.form == "json":
-            return engine.as_texts(engine.from_json(f"nullif(trim({at}), '')"))
-        return engine.listed([f"nullif(trim({engine.as_text(at)}), '')"])
+            return engine.as_texts(engine.from_json(f"nullif(trim({raw}), '')"))
+        return engine.listed([f"nullif(trim({engine.as_text(raw)}), '')"])
 
 
 @dataclass(frozen=True)
@@ -223,13 +228,12 @@ class Queries:
         Rows are grouped as they are first: that leaves few lists to sort.
         """
         strata = [f"s{number}" for number in range(len(cells.strata))]
-        given = {f"r{number}": each for number, each in enumerate(self.labels.raw(self.engine))}
-        raw = list(given)
+        given = {"raw": self.labels.raw(self.engine)}
         given |= {name: self._stratum(of, cells) for name, of in zip(strata, cells.strata, strict=True)}
         given["lock"] = self._lock(cells)
         inner = self._grouped(_selected(given, self._rows(cells)), list(given), "count(*)")
-        told = {"labels": self.labels.sql(self.engine, raw), **{name: name for name in (*strata, "lock", "n")}}
-        found = self._grouped(_selected(told, f"({inner}) AS raw"), ["labels", *strata, "lock"], "sum(n)")
+        told = {"labels": self.labels.sql(self.engine, "raw"), **{name: name for name in (*strata, "lock", "n")}}
+        found = self._grouped(_selected(told, f"({inner}) AS r"), ["labels", *strata, "lock"], "sum(n)")
         key = "labels" if self.labels.form == "counts" else self.engine.list_key("labels")
         return f"SELECT c.*, {self.engine.mixed([key, *strata])} AS cell_key FROM ({found}) AS c{_at_most(most)}"
 
@@ -463,6 +467,8 @@ class Queries:
     def _group(self, name: str) -> str:
         kind = self.engine.columns[name].kind
         at = f"d.{self.engine.quoted(name)}"
+        if kind == "number":
+            return self.engine.as_integer(self.engine.as_number(at))
         return at if kind in ("text", "integer") else self.engine.as_text(at)
 
     def _stratum(self, name: str, cells: CellColumns) -> str:

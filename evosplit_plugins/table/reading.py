@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import reprlib
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,21 +10,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evosplit import EvoSplitError, LabelCounts
+from evosplit import EvoSplitError
 from evosplit.wording import counted, listed
 from evosplit_plugins.files import usual_order
 from evosplit_plugins.options import recorded
 from evosplit_plugins.source import Placement
 from evosplit_plugins.table.divided import count_subsets
 from evosplit_plugins.table.engine import ColumnType, Engine
-from evosplit_plugins.table.fields import TableSource, count_cells, counted_labels
-from evosplit_plugins.table.queries import PREFIX, CellColumns, Labels, Queries
+from evosplit_plugins.table.fields import TableSource, count_cells, count_rows
+from evosplit_plugins.table.queries import PREFIX, CellColumns, Labels, Queries, count_in
 
 if TYPE_CHECKING:
     from evosplit_plugins.table.adapter import TableReading
     from evosplit_plugins.table.files import Opened
 
-__all__ = ["FORMS", "MOST_ROWS", "POSITION", "SUBSETS", "data_files", "form_of", "read_table", "with_labels"]
+__all__ = ["FORMS", "MOST_ROWS", "POSITION", "SUBSETS", "data_files", "form_of", "partition_root", "read_table",
+           "with_labels"]  # fmt: skip
 
 IDS = ("id", "image_id", "file_name", "filename", "image", "path")
 SUBSETS = ("subset", "split")
@@ -62,6 +64,11 @@ def data_files(paths: Sequence[Path]) -> tuple[list[Path], str]:
             found += inside
         elif path.is_file():
             found.append(path)
+        elif re.match(r"\w+:/", str(path)):
+            raise EvoSplitError(
+                f"{path} is an address, and only files are opened by name; read it with your own connection of DuckDB "
+                "or session of Spark, and pass the table that this gives"
+            )
         else:
             raise EvoSplitError(f"cannot read {path}: there is no such file or folder")
     forms = {form_of(path) for path in found}
@@ -71,6 +78,22 @@ def data_files(paths: Sequence[Path]) -> tuple[list[Path], str]:
     if not filled:
         raise EvoSplitError(f"{found[0]} is empty; there is nothing to split")
     return filled, forms.pop()
+
+
+def partition_root(paths: Sequence[Path]) -> Path | None:
+    """Return the folder that holds partitions named as Hive does, such as `split=train`; None if there are none.
+
+    Of a single file, whatever the folder is called that it lies in, all columns are in the file.
+    """
+    for path in map(Path.absolute, paths):
+        root = path if path.is_dir() else path.parent
+        if "=" in root.name and (path.is_dir() or len(paths) > 1):
+            while "=" in root.name:
+                root = root.parent
+            return root
+        if path.is_dir() and any(each.is_dir() for each in path.rglob("*=*")):
+            return root
+    return None
 
 
 def read_table(
@@ -213,6 +236,7 @@ def _subset_column(columns: Any, given: str | None, called: str) -> str | None:
 def _labels(engine: Engine, columns: Any, how: TableReading, called: str, *, need_labels: bool) -> Labels:
     """Find out how the labels are written."""
     if LONG in engine.columns:
+        _refuse_delimiter(how, "label_table= has one label in each row")
         return Labels("list", LONG)
     given = (how.label_column,) if isinstance(how.label_column, str) else tuple(how.label_column or ())
     if len(given) > 1:
@@ -220,6 +244,7 @@ def _labels(engine: Engine, columns: Any, how: TableReading, called: str, *, nee
             kind = columns[_column(columns, name, (), "labels", "label_column", called)].kind
             if kind not in ("integer", "number", "boolean", "text"):
                 raise EvoSplitError(f"label_column={name!r} holds {columns[name].shown}; with several, each is a count")
+        _refuse_delimiter(how, "of several label columns each is one label")
         return Labels("counts", given[0], columns=given)
     if not given:
         by_name = {name.lower(): name for name in columns}
@@ -230,6 +255,8 @@ def _labels(engine: Engine, columns: Any, how: TableReading, called: str, *, nee
     (name,) = given
     column, _, field = (name, "", "") if name in columns else name.partition(".")
     kind = columns[_column(columns, column, (), "the labels", "label_column", called)]
+    if kind.kind != "text":
+        _refuse_delimiter(how, f"label_column={name!r} holds {kind.shown}")
     if kind.kind == "list":
         return Labels("list", column, _field(kind.element or ColumnType("other"), name, field, kind.shown))
     if field or kind.kind not in ("text", "integer"):
@@ -240,6 +267,11 @@ def _labels(engine: Engine, columns: Any, how: TableReading, called: str, *, nee
     if how.delimiter:
         return Labels("cut", column, delimiter=how.delimiter)
     return Labels("single", column)
+
+
+def _refuse_delimiter(how: TableReading, reason: str) -> None:
+    if how.delimiter:
+        raise EvoSplitError(f"delimiter={how.delimiter!r} cuts texts, but {reason}; leave it out")
 
 
 def _field(element: ColumnType, name: str, field: str, shown: str) -> str | None:
@@ -290,6 +322,8 @@ def _checked_texts(queries: Queries, how: TableReading, called: str) -> Labels:
     engine, labels = queries.engine, queries.labels
     if engine.columns[labels.column].kind != "text":
         return labels
+    if how.delimiter == "":
+        return labels
     at = engine.quoted(labels.column)
     text = f"trim({at})"
     asked = [f"{text} <> ''", f"{text} LIKE '[%]'", *(f"{text} LIKE '%{sign}%'" for sign in _DELIMITERS)]
@@ -299,11 +333,11 @@ def _checked_texts(queries: Queries, how: TableReading, called: str) -> Labels:
         if n:
             raise EvoSplitError(
                 f"label_column={labels.column!r} of {called} holds {n:,} texts that are no JSON lists of labels, for "
-                f"example {example!r}; mend them"
+                f"example {example!r}; mend them, or pass delimiter='' if each is one label"
             )
         return Labels("json", labels.column)
     for sign, (n, example) in zip(_DELIMITERS, signs, strict=True):
-        if n and how.delimiter is None:
+        if n:
             raise EvoSplitError(
                 f"label_column={labels.column!r} of {called} has {sign!r} in {n:,} cells, for example {example!r}; say "
                 f"whether it stands between labels, with delimiter={sign!r}, or belongs to one, with delimiter=''"
@@ -312,16 +346,23 @@ def _checked_texts(queries: Queries, how: TableReading, called: str) -> Labels:
 
 
 def _check_counts(queries: Queries, called: str) -> None:
-    """Refuse what is no count."""
+    """Refuse what is no count; which column it is in is asked only then, since there may be thousands."""
     engine = queries.engine
-    names = [name for name in queries.labels.columns if engine.columns[name].kind != "boolean"]
-    wrong = []
-    for name in names:
+    wrong = {}
+    for name in queries.labels.columns:
+        if engine.columns[name].kind == "boolean":
+            continue
         at = engine.quoted(name)
         number = engine.as_number(at)
         empty = f" AND trim({at}) <> ''" if engine.columns[name].kind == "text" else ""
-        wrong.append(f"{at} IS NOT NULL{empty} AND ({number} IS NULL OR {number} < 0 OR {number} <> floor({number}))")
-    for name, (n, example) in zip(names, queries.tested(wrong, list(map(engine.quoted, names))), strict=True):
+        whole = f"{number} >= 0 AND {number} = floor({number}) AND {count_in(engine, name)} IS NOT NULL"
+        wrong[name] = f"({at} IS NOT NULL{empty} AND NOT coalesce({whole}, false))"
+    if not wrong:
+        return
+    if not engine.first(f"SELECT count(*) AS n FROM {engine.data} WHERE {' OR '.join(wrong.values())}")["n"]:
+        return
+    for name, condition in wrong.items():
+        ((n, example),) = queries.tested([condition], [engine.quoted(name)])
         if n:
             raise EvoSplitError(
                 f"label_column={name!r} of {called} is {example!r} in one of {n:,} rows that hold no count; with "
@@ -336,6 +377,8 @@ def _rows(queries: Queries, common: dict[str, Any], notes: list[str], *, divided
     wanted = [queries.subset] if queries.subset is not None else []
     found = engine.fetch(queries.rows(wanted, position=position))
     ids = found.column("id").to_pylist()
+    if engine.columns[queries.id].kind == "integer":
+        ids = list(map(int, ids))  # those of 128 bits come as decimals
     order = sorted(range(len(ids)), key=ids.__getitem__)
     if divided:
         order = list(range(len(ids)))
@@ -351,14 +394,13 @@ def _rows(queries: Queries, common: dict[str, Any], notes: list[str], *, divided
             found, ids, values = found.take(keep), [ids[row] for row in keep], [values[row] for row in keep]
             notes.append(f"{left_out:,} rows without a subset were left out.")
         keys = list(zip(ids, values, strict=True))
-        names = tuple(sorted({each for each in values if each}, key=usual_order))
+        names = tuple(sorted(sorted({each for each in values if each}), key=usual_order))
         number = {name: j for j, name in enumerate(names)}
         subsets = Placement(names, np.array([number[each] if each else -1 for each in values], dtype=np.int64))
     if not ids:
         raise EvoSplitError("no row has a subset; there is nothing to audit")
-    lists = counted_labels(found.column("labels"), queries)
     return TableSource(
-        counts=LabelCounts.from_lists(lists, ids=None if divided else ids),
+        counts=count_rows(found.column("labels"), queries, None if divided else ids),
         files=[str(each) for each in ids] if isinstance(ids[0], str) or divided else None,
         subsets=subsets,
         keys=keys if divided else None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -10,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evosplit import EvoSplitError, MissingExtraError
-from evosplit_plugins.table.engine import ColumnType, Engine, separator_of
+from evosplit_plugins.table.engine import ColumnType, Engine, common_separator
 from evosplit_plugins.table.reading import data_files, with_labels
 
 if TYPE_CHECKING:
@@ -90,8 +91,9 @@ class SparkEngine(Engine):
         from pyspark.sql.functions import col
 
         with _as_sentences(self._frame):
-            text = col(f"`{first}`").cast("string").alias("first")
-            for row in made.select(text, col(f"`{second}`")).orderBy("first").toLocalIterator():
+            id_at, subset_at = (col(f"`{name.replace('`', '``')}`") for name in (first, second))
+            text = id_at.cast("string").alias("first")
+            for row in made.select(text, subset_at).orderBy("first").toLocalIterator():
                 yield row[0], row[1]
 
     def table(self, name: str) -> str:
@@ -161,30 +163,51 @@ class SparkEngine(Engine):
         return f"CAST(raise_error({self.literal(message)}) AS INT)"
 
 
-def open_on_spark(files: Sequence[Path], form: str, how: TableReading) -> SparkEngine:
-    """Open files with the active session, or a new one that is configured from outside."""
+def open_on_spark(files: Sequence[Path], form: str, how: TableReading, root: Path | None = None) -> SparkEngine:
+    """Open files with the active session, or a new one that is configured from outside.
+
+    Partitions named as Hive does, in the folder `root`, are columns.
+    """
     try:
         from pyspark.sql import SparkSession
     except ImportError as error:
         raise MissingExtraError("engine='spark' needs pyspark", "spark") from error
     session = SparkSession.builder.appName("evosplit").getOrCreate()
-    engine = SparkEngine(_load(session, files, form))
+    engine = SparkEngine(_load(session, files, form, root))
     if how.label_table is None:
         return engine
     other = _load(session, *data_files([Path(how.label_table)]))
     return SparkEngine(with_labels(engine, how, engine.table("long"), other.columns, long=other))
 
 
-def _load(session: Any, files: Sequence[Path], form: str) -> Any:
-    """Read files as texts where a format has no types; partitions named as Hive does are columns."""
+def _load(session: Any, files: Sequence[Path], form: str, root: Path | None = None) -> Any:
+    """Read files as texts where a format has no types, with the columns of all of them."""
     reader = session.read.format(form)
+    if form == "parquet":
+        reader = reader.option("mergeSchema", True)
     if form == "csv":
-        # Rows that are no rows are an error, and a cell may hold a line break; each file is then read by one task.
-        reader = reader.options(header=True, sep=separator_of(files[0]), escape='"', multiLine=True, mode="FAILFAST")
-    partitioned = [parent for path in files for parent in path.parents if "=" in parent.name]
-    if partitioned:
-        reader = reader.option("basePath", partitioned[-1].parent.absolute().as_uri())
-    return reader.load([path.absolute().as_uri() for path in files])
+        # Rows that are no rows are an error, and a cell may hold a line break; each file is then read by one task. So
+        # are files with other columns than the first one, whose cells would be taken for those of the first.
+        reader = reader.options(header=True, sep=common_separator(files), escape='"', multiLine=True, mode="FAILFAST")
+        reader = reader.option("enforceSchema", False)
+    if root is not None:
+        reader = reader.option("basePath", root.as_uri())
+    with _as_sentences(None):
+        return _in_order(reader.load([path.absolute().as_uri() for path in files]), files, form)
+
+
+def _in_order(frame: Any, files: Sequence[Path], form: str) -> Any:
+    """Order the columns of JSON lines as in the first of them; Spark sorts them."""
+    if form != "json":
+        return frame
+    with files[0].open(encoding="utf-8-sig") as stream:
+        try:
+            first = json.loads(stream.readline())
+        except ValueError:  # an array over several lines, which Spark refuses itself
+            return frame
+    known = [name for name in first if name in frame.columns] if isinstance(first, dict) else []
+    order = [*known, *(name for name in frame.columns if name not in known)]
+    return frame.select(*(f"`{name.replace('`', '``')}`" for name in order))
 
 
 def _escaped(text: str) -> str:
@@ -206,7 +229,7 @@ def _as_sentences(frame: Any) -> Iterator[None]:
         ours = _OURS.search(str(error))
         if ours is not None:
             raise EvoSplitError(ours[1].strip().rstrip(".")) from error
-        if _has_stopped(frame):
+        if frame is not None and _has_stopped(frame):
             stopped = "the Spark session of the table has stopped; start one and read the table again"
             raise EvoSplitError(stopped) from error
         if isinstance(error, (AttributeError, AssertionError)):

@@ -15,7 +15,7 @@ from evosplit_plugins.adapter import Destination, Outcome
 from evosplit_plugins.output import Output, check_subset_names
 from evosplit_plugins.progress import OnProgress
 from evosplit_plugins.staging import Staging
-from evosplit_plugins.table.engine import HASH_BITS, separator_of
+from evosplit_plugins.table.engine import HASH_BITS, common_separator
 from evosplit_plugins.table.fields import Cells, TableSource, cell_table
 from evosplit_plugins.table.groups import GroupedSplit, Groups
 from evosplit_plugins.table.queries import CHANGED, PREFIX
@@ -169,7 +169,7 @@ class TableOutput:
         made = placed_rows(self._source, split, column=self._column, keep=self._keep)
         write = partial(self._source.queries.engine.write, made, form=self._opened.form)
         if self._opened.form == "csv":
-            write = partial(write, separator=separator_of(self._opened.files[0]))
+            write = partial(write, separator=common_separator(self._opened.files))
         if not self._options.partition_by_split:
             return write(staging.path(PurePosixPath(self._opened.base)))
         return write(staging.path(PurePosixPath(self._opened.stem, "x")).parent, by=self._column)

@@ -33,6 +33,14 @@ class TestAudit:
         judged = audit([tmp_path / "train.parquet", tmp_path / "test.parquet"], compare=False)
         assert dict(zip(judged.split.names, judged.split.sizes, strict=True)) == {"train": 400, "test": 200}
 
+    @pytest.mark.parametrize("histogram", [False, True])
+    def test_order_of_subsets(self, histogram):
+        """Names that have no usual order are in that of the alphabet."""
+        names = [f"part {i % 7}" for i in range(42)]
+        table = pa.table({"id": range(42), "labels": [["x"], ["y"]] * 21, "split": names})
+        judged = audit(table, compare=False, histogram=histogram)
+        assert judged.split.names == tuple(f"part {i}" for i in range(7))
+
     def test_not_divided(self, table):
         """A table without subsets cannot be judged."""
         with pytest.raises(EvoSplitError, match="an audit compares subsets"):

@@ -81,9 +81,33 @@ def test_too_many(table, monkeypatch, most, message):
         evosplit_table(table, RATIOS, histogram=True, group_by="clip")
 
 
-@pytest.mark.parametrize("method", ["evosplit", "random"])
-def test_no_row_has_a_group(table, method):
-    """Each row is on its own."""
-    made = table.append_column("empty", pa.nulls(len(table), pa.int64()))
-    split = evosplit_table(made, RATIOS, histogram=True, group_by="empty", method=method).split
-    assert split.sizes == (420, 120, 60)
+@pytest.mark.parametrize("histogram", [False, True])
+class TestNamesOfGroups:
+    """What names groups means the same in both forms of a table."""
+
+    def test_whole_numbers(self, table, histogram):
+        """Whole floats are integers; where there is no number, there is no group."""
+        clips = [float("nan") if i % 10 == 0 else None if i % 10 == 1 else float(i // 6) for i in range(len(table))]
+        made, split = evosplit_table(
+            table.append_column("number", pa.array(clips)), RATIOS, group_by="number", histogram=histogram
+        )
+        whole = {
+            (clip, subset) for clip, subset in zip(clips, made.column("split").to_pylist(), strict=True) if clip == clip
+        }
+        assert len({clip for clip, _ in whole if clip is not None}) == len(
+            [clip for clip, _ in whole if clip is not None]
+        )
+        assert "120 rows have no 'number', so each is a group of its own." in split.notes
+
+    @pytest.mark.parametrize("number", [1.5, float("inf")])
+    def test_other_numbers(self, table, histogram, number):
+        """Other numbers name no group."""
+        made = table.append_column("number", pa.array([number, *[2.0] * (len(table) - 1)]))
+        with pytest.raises(EvoSplitError, match=rf"group_by='number' gives '{number}' for a sample"):
+            evosplit_table(made, RATIOS, group_by="number", histogram=histogram)
+
+    def test_no_row_has_a_group(self, table, histogram):
+        """A column without any value is refused."""
+        made = table.append_column("empty", pa.nulls(len(table), pa.int64()))
+        with pytest.raises(EvoSplitError, match="group_by='empty': no sample has a value there; name another field"):
+            evosplit_table(made, RATIOS, histogram=histogram, group_by="empty")

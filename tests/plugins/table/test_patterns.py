@@ -63,7 +63,8 @@ def test_as_in_python(engine, regex, texts):
     found = [None if match is None else match[min(match.re.groups, 1)] or None for match in map(
         re.compile(regex).search, texts)]  # fmt: skip
     sql = engine.extracted("p.placed_id", pattern.text, pattern.group)
-    there = engine.fetch(f"SELECT nullif({sql}, '') AS found FROM placed AS p", placed=pa.table({"placed_id": texts}))
+    asked = f"SELECT nullif({sql}, '') AS found FROM {engine.table('placed')} AS p"
+    there = engine.fetch(asked, placed=pa.table({"placed_id": texts}))
     assert there.column("found").to_pylist() == found, pattern.text
 
 

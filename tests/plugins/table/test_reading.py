@@ -16,7 +16,7 @@ duckdb = pytest.importorskip("duckdb")
 import pyarrow.csv  # noqa: E402
 import pyarrow.parquet as pq  # noqa: E402
 
-from evosplit_plugins.table import duckdb_engine, evosplit_table, read_counts  # noqa: E402
+from evosplit_plugins.table import duckdb_engine, evosplit_table, fields, read_counts  # noqa: E402
 
 
 def matrix(counts):
@@ -65,9 +65,11 @@ class TestLabels:
         assert matrix(read_counts(pa.table({"id": self.ids(), "labels": texts}))) == self.expected()
 
     def test_broken_json(self):
-        """A text that only looks like a list is refused."""
-        with pytest.raises(EvoSplitError, match=r"labels|JSON"):
-            read_counts(pa.table({"id": ["a"], "labels": ['["cat"x]']}))
+        """A text that only looks like a list is refused, unless each is said to be one label."""
+        made = pa.table({"id": ["a", "b"], "labels": ['["cat"x]', '["cat"]']})
+        with pytest.raises(EvoSplitError, match=r"holds 1 texts that are no JSON lists of labels, for example '\["):
+            read_counts(made)
+        assert read_counts(made, delimiter="").labels == ('["cat"]', '["cat"x]')
 
     def test_integers(self):
         """One integer is one label."""
@@ -84,6 +86,21 @@ class TestLabels:
             cat, dog = ["2", "0", ""], ["1", "1", "0"]
         counts = read_counts(pa.table({"id": ["a", "b", "c"], "cat": cat, "dog": dog}), label_column=["cat", "dog"])
         assert matrix(counts) == {"a": {"cat": 1 if kind == "boolean" else 2, "dog": 1}, "b": {"dog": 1}, "c": {}}
+
+    @pytest.mark.parametrize("histogram", [False, True])
+    def test_large_counts(self, histogram):
+        """Counts may be large, whole floats and their texts; labels that never occur are none."""
+        columns = {"id": ["a", "b"], "x": [300_000, 1], "never": [0, None], "y": [2.0, 0.0], "z": ["1.0", " "]}
+        counts = read_counts(pa.table(columns), label_column=["x", "never", "y", "z"], histogram=histogram)
+        assert counts.labels == ("x", "y", "z")
+        assert sorted(counts.matrix.toarray().tolist()) == [[1, 0, 0], [300_000, 2, 1]]
+
+    def test_larger_counts(self, monkeypatch):
+        """Counts that name kinds of rows are written out; more than fit are refused."""
+        monkeypatch.setattr(fields, "MOST_INSTANCES", 10)
+        made = pa.table({"id": ["a", "b"], "x": [10, 1], "y": [0, 0]})
+        with pytest.raises(EvoSplitError, match=r"counts 11 labels in 2 different rows, more than 10,"):
+            read_counts(made, label_column=["x", "y"], histogram=True)
 
     @pytest.mark.parametrize("kind", ["pyarrow", "pandas", "polars", "duckdb"])
     def test_long_table(self, kind):
@@ -146,6 +163,25 @@ class TestBadInput:
             ({"id": ["a"], "labels": [True]}, {}, r"label_column='labels' holds BOOLEAN"),
             ({"id": ["a", "b"], "x": [1, -1], "y": [0, 0]}, {"label_column": ["x", "y"]}, r"'x' of the table is '-1'"),
             ({"id": ["a", "b"], "x": [1.5, 1], "y": [0, 0]}, {"label_column": ["x", "y"]}, r"hold no count"),
+            (
+                {"id": ["a"], "x": [0], "y": [float("nan")]},
+                {"label_column": ["x", "y"]},
+                r"'y' of the table is 'nan' in",
+            ),
+            (
+                {"id": ["a"], "x": [float("inf")], "y": [0]},
+                {"label_column": ["x", "y"]},
+                r"'x' of the table is 'inf' in",
+            ),
+            (
+                {"id": ["a"], "x": [1e30], "y": [0]},
+                {"label_column": ["x", "y"]},
+                r"in one of 1 rows that hold no count",
+            ),
+            ({"id": ["a"], "x": ["y"], "y": ["0"]}, {"label_column": ["x", "y"]}, r"'x' of the table is 'y' in one"),
+            ({"id": ["a"], "labels": [["x;y"]]}, {"delimiter": ";"}, r"delimiter=';' cuts texts, but .* VARCHAR\[\]"),
+            ({"id": ["a"], "label": [3]}, {"delimiter": ";"}, r"delimiter=';' cuts texts, but .* BIGINT; leave it out"),
+            ({"id": ["a"], "x": [1], "y": [1]}, {"label_column": ["x", "y"], "delimiter": ";"}, r"each is one label"),
             ({"id": ["a", "b"], "labels": [["x"]] * 2, "split": [1, 2]}, {"column": "labels"}, r"'labels' already"),
             ({"id": ["a", "b"], "labels": [["x"]] * 2, "Split": ["n", "n"]}, {"subset_column": "id"}, r"'Split'"),
             ({"id": [], "labels": []}, {"label_column": "labels"}, r"no rows|holds|labels are"),
@@ -180,6 +216,104 @@ class TestBadInput:
             evosplit_table(tmp_path / name, RATIOS, output=tmp_path / "out")
         with pytest.raises(EvoSplitError, match="no such file or folder"):
             evosplit_table(tmp_path / "missing.parquet", RATIOS, output=tmp_path / "out")
+        with pytest.raises(EvoSplitError, match=r"is an address, .* read it with your own connection"):
+            evosplit_table("s3://bucket/table.parquet", RATIOS, output=tmp_path / "out")
+
+    @pytest.mark.parametrize("name", ["a.csv", "a.parquet", "a.jsonl"])
+    def test_column_twice(self, tmp_path, name):
+        """DuckDB would give the second one another name."""
+        if name == "a.csv":
+            (tmp_path / name).write_text("id,label,x,X\n1,a,2,3\n2,a,2,3\n", encoding="utf-8")
+        elif name == "a.jsonl":
+            (tmp_path / name).write_text('{"id": 1, "label": "a", "x": 2, "X": 3}\n' * 2, encoding="utf-8")
+        else:
+            pq.write_table(pa.table({"id": [1, 2], "label": ["a", "a"], "x": [2, 2], "X": [3, 3]}), tmp_path / name)
+        with pytest.raises(EvoSplitError, match=r"has the column '[xX]' twice, at least in capitals; rename one"):
+            evosplit_table(tmp_path / name, (0.5, 0.5), output=tmp_path / "out")
+
+    def test_column_that_only_looks_renamed(self, tmp_path):
+        """A number at the end of a name is nothing unusual."""
+        (tmp_path / "a.csv").write_text("id,label,x,x_1\n1,a,2,3\n2,a,2,3\n", encoding="utf-8")
+        made = evosplit_table(tmp_path / "a.csv", (0.5, 0.5), output=tmp_path / "out").table
+        assert made.read_text(encoding="utf-8").startswith("id,label,x,x_1,split\n")
+
+    def test_separators(self, tmp_path):
+        """Files that separate their cells in different ways are not one table."""
+        (tmp_path / "a.csv").write_text("id,label\n1,a\n", encoding="utf-8")
+        (tmp_path / "b.csv").write_text("id;label\n2;a\n", encoding="utf-8")
+        with pytest.raises(EvoSplitError, match=r"a.csv has ',' between its cells, and .*b.csv has ';'"):
+            evosplit_table([tmp_path / "a.csv", tmp_path / "b.csv"], (0.5, 0.5), output=tmp_path / "out")
+
+
+def test_tables_of_the_user():
+    """Tables that a connection has, whatever they are called, are not taken for ours, and none is added."""
+    connection = duckdb.connect()
+    for name in ("cells", "groups", "locks", "copies", "placed"):
+        connection.execute(f"CREATE TABLE {name} AS SELECT 1 AS cell_key, 'a' AS placed_id, 'a' AS locked_id")
+    table = pa.table(
+        {"id": [f"s{i}" for i in range(40)], "labels": [["x"], ["y"]] * 20, "clip": [i // 4 for i in range(40)]}
+    )
+    given = connection.from_arrow(table)
+    for options in ({}, {"histogram": True}, {"histogram": True, "group_by": "clip", "locked": {"test": ["s1"]}}):
+        made = evosplit_table(given, (0.5, 0.5), **options).table.to_arrow_table()
+        assert subset_of(made) == subset_of(evosplit_table(table, (0.5, 0.5), **options).table)
+    assert len(connection.sql("SHOW TABLES").fetchall()) == 5
+
+
+def test_ids_of_128_bits():
+    """Integers beyond 64 bits are integers."""
+    ids = duckdb.sql("SELECT 12345678901234567890123::HUGEINT + range AS id, ['x'] AS labels FROM range(4)")
+    assert read_counts(ids).ids.tolist() == [12345678901234567890123 + i for i in range(4)]
+
+
+def test_late_keys_of_json(tmp_path):
+    """A key that comes late, and a value of another kind than the first ones, are kept."""
+    rows = [{"id": i, "label": "xy"[i % 2], "v": 1} for i in range(30_000)]
+    rows[25_000] |= {"note": "late", "v": "text"}
+    path = tmp_path / "a.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    made = evosplit_table(path, (0.5, 0.5), output=tmp_path / "out", method="random").table
+    back = json.loads(made.read_text(encoding="utf-8").splitlines()[25_000])
+    assert (back["note"], back["v"]) == ("late", "text")
+
+
+class TestPartitions:
+    """Folders named as Hive does."""
+
+    def table(self, folder, **more):
+        folder.mkdir(parents=True)
+        ids = [f"{folder.name} {i}" for i in range(4)]
+        further = {name: [each] * 4 for name, each in more.items()}
+        pq.write_table(pa.table({"id": ids, "labels": [["x"]] * 4, **further}), folder / "a.parquet")
+
+    def columns(self, path, tmp_path):
+        """Split, and give the columns that come out."""
+        made = evosplit_table(path, (0.5, 0.5), output=tmp_path / "out").table
+        return pq.ParquetFile(made).read().to_pydict()
+
+    def test_of_a_folder(self, tmp_path):
+        """Their names are columns, but not those of folders above."""
+        for day in ("mon", "tue"):
+            self.table(tmp_path / "run=5" / "parts" / f"day={day}")
+        found = self.columns(tmp_path / "run=5" / "parts", tmp_path)
+        assert list(found) == ["id", "labels", "day", "split"]
+        assert found["day"] == ["mon"] * 4 + ["tue"] * 4
+
+    def test_named_themselves(self, tmp_path):
+        """A folder that is a partition has its name, too."""
+        self.table(tmp_path / "day=mon")
+        assert self.columns(tmp_path / "day=mon", tmp_path)["day"] == ["mon"] * 4
+
+    def test_of_a_file(self, tmp_path):
+        """A file has the columns that are in it, whatever its folder is called."""
+        self.table(tmp_path / "run=5", run="mine")
+        assert self.columns(tmp_path / "run=5" / "a.parquet", tmp_path)["run"] == ["mine"] * 4
+
+    def test_column_and_folder(self, tmp_path):
+        """What is in the files would be replaced by the name of the folder."""
+        self.table(tmp_path / "run=5", run="mine")
+        with pytest.raises(EvoSplitError, match=r"'run' is a column of .*a.parquet, and also a folder above it"):
+            self.columns(tmp_path / "run=5", tmp_path)
 
 
 @pytest.mark.parametrize("kind", [str, int])

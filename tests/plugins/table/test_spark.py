@@ -20,7 +20,8 @@ pytest.importorskip("duckdb")
 
 import pyarrow.parquet as pq  # noqa: E402
 
-from evosplit_plugins.table import apply_split, audit, evosplit_table, fields, read_counts  # noqa: E402
+from evosplit_plugins.table import TableReading, apply_split, audit, evosplit_table, fields, read_counts  # noqa: E402
+from evosplit_plugins.table.files import open_files  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -131,7 +132,7 @@ def test_forms_of_labels(spark):
         "structs": ({"id": ids, "boxes": [[{"l": "x y"}, {"l": "z"}], [], None]}, {"label_column": "boxes.l"}),
         "cut": ({"id": ids, "labels": ["x.y . z", "", None]}, {"delimiter": "."}),
         "json": ({"id": ids, "labels": ['["x, y", "z", "z"]', "[]", None]}, {}),
-        "counts": ({"id": ids, "x": [1, 0, 2], "y": [0, 0, None]}, {"label_column": ["x", "y"]}),
+        "counts": ({"id": ids, "x": ["1.0", "0", "2"], "y": [0, 0, None]}, {"label_column": ["x", "y"]}),
         "single": ({"id": ids, "label": [3, 3, 12]}, {}),
     }
     for name, (columns, options) in forms.items():
@@ -221,6 +222,24 @@ def test_csv(spark, tmp_path):
     with pytest.raises(EvoSplitError):
         evosplit_table(tmp_path / "a.csv", (0.5, 0.5), output=tmp_path / "other", engine="spark")
     assert not (tmp_path / "other").exists()
+
+
+def test_files_that_differ(spark, tmp_path):
+    """The columns of all files are read, in the order of the first; what Spark would confuse is refused."""
+    assert spark is not None  # the session that the command takes up
+    parts = [{"id": ["a", "b"], "label": ["x", "x"], "z": [1, 1]}, {"label": ["x", "x"], "id": ["c", "d"], "y": [2, 2]}]
+    (tmp_path / "parts").mkdir()
+    for number, part in enumerate(parts):
+        pq.write_table(pa.table(part), tmp_path / "parts" / f"{number}.parquet")
+    (tmp_path / "a.jsonl").write_text('{"id": 1, "label": "x", "b": 2, "a": 3}\n{"id": 2, "c": 1}\n', encoding="utf-8")
+    for given, expected in (("parts", ["id", "label", "z", "y"]), ("a.jsonl", ["id", "label", "b", "a", "c"])):
+        opened = open_files([tmp_path / given], TableReading(engine="spark"))
+        assert list(opened.engine.columns) == expected
+    (tmp_path / "a.csv").write_text("id,label\n1,x\n2,x\n", encoding="utf-8")
+    (tmp_path / "b.csv").write_text("label,id\nx,3\nx,4\n", encoding="utf-8")
+    paths = [tmp_path / "a.csv", tmp_path / "b.csv"]
+    with pytest.raises(EvoSplitError, match="Spark cannot read the table"):
+        evosplit_table(paths, (0.5, 0.5), output=tmp_path / "out", engine="spark")
 
 
 def test_local_cluster(cluster, table):
