@@ -94,6 +94,12 @@ def _add_audit(verbs: Commands[argparse.ArgumentParser], adapter: Adapter) -> No
 
 
 _SEARCH = ("seed", "effort", "time_limit", "n_jobs")
+_TOGETHER = {
+    "group_by": "{samples} with an equal value in this {field} belong together: subsets that share one leak; repeat "
+    "it, or separate by commas, for several",
+    "group_regex": "{samples} whose file names match with the same text (of the first parentheses, if there are any) "
+    "belong together",
+}
 
 
 def add_audit_flags(parser: argparse.ArgumentParser, adapter: Adapter | type[Adapter]) -> None:
@@ -109,7 +115,7 @@ def add_audit_flags(parser: argparse.ArgumentParser, adapter: Adapter | type[Ada
     judging.add_argument(
         "--same-bytes", action="store_true", help="also look for files of the same content in different subsets"
     )
-    add_options(judging, shared_options("group_by", "group_regex"), adapter)
+    add_options(judging, [replace(each, help=_TOGETHER[each.name]) for each in shared_options(*_TOGETHER)], adapter)
     compare = parser.add_argument_group("the split to compare with")
     compare.add_argument("--no-compare", dest="compare", action="store_false", help="do not search for a better split")
     add_options(compare, shared_options(*_SEARCH), adapter)
@@ -144,8 +150,8 @@ def directory(text: str) -> Path:
 
 def add_output_flags(parser: argparse._ActionsContainer) -> None:
     """Add `--quiet`, `--json` and `--debug`, which every command knows."""
-    parser.add_argument("--quiet", action="store_true", help="no progress bar and no report")
-    parser.add_argument("--json", action="store_true", help="print the report as JSON")
+    parser.add_argument("--quiet", action="store_true", help="show no progress bar, and print nothing")
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
     parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
 
 
