@@ -37,6 +37,10 @@ DOCUMENTED := .[coco,yolo,hf,sklearn,report,demo]
 DEMO := demo
 DEMO_SOURCES := $(wildcard evosplit_plugins/demo/*.py)
 
+# Python keeps the bytecode of what it has loaded once. The tests start hundreds of processes: without it, which uv does
+# not make either, each of them would compile all modules anew, for two thirds of its time.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help demo app setup check core test test-lowest test-python lint docs bench release clean

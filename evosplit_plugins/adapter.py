@@ -55,7 +55,7 @@ class WriteOptions:
         None, "also write the report as an HTML page", kind="path", metavar="PATH"
     )
     overwrite: bool = option(False, "replace an earlier output (never an input)", kind="switch")
-    dry_run: bool = option(False, "search and report, but write nothing else", kind="switch")
+    dry_run: bool = option(False, "report what would come out, but write only the page of --report", kind="switch")
 
 
 @dataclass(frozen=True)

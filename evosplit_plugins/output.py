@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from evosplit import EvoSplitError, Split
 from evosplit_plugins.adapter import Destination
 from evosplit_plugins.staging import Plan, Staging
+from evosplit_plugins.staging.paths import folded
 
-__all__ = ["MANIFEST", "Output", "check_subset_names"]
+if TYPE_CHECKING:
+    from evosplit.report import SplitReport
+
+__all__ = ["MANIFEST", "Output", "check_subset_names", "plan_page"]
 
 MANIFEST = PurePosixPath("split.json")
 _FORBIDDEN = '/\\:*?"<>|'
@@ -35,9 +40,28 @@ def check_subset_names(names: Sequence[str], *, forbidden: str = "") -> None:
         usual = isinstance(name, str) and 0 < len(name.encode("utf-8", "replace")) <= _LONGEST and name.isprintable()
         if not usual or name.startswith(".") or name != name.strip() or set(name) & {*_FORBIDDEN, *forbidden}:
             raise EvoSplitError(f"the subset name {name!r} cannot be part of a file name; use letters, digits, - and _")
-        other = seen.setdefault(name.casefold(), name)
+        other = seen.setdefault(folded(name), name)
         if other != name:
             raise EvoSplitError(f"the subset names {other!r} and {name!r} would be one file; give one another name")
+
+
+def plan_page(path: str | os.PathLike[str] | None, inputs: Sequence[Path] = ()) -> Callable[[SplitReport], None] | None:
+    """Refuse a page that would replace an input, or anything else but a report; returns what writes it.
+
+    None without a path.
+    """
+    if path is None:
+        return None
+    page = Path(path)
+    plan = Plan(None, reports=[page], inputs=inputs)
+    plan.check()
+
+    def write(report: SplitReport) -> None:
+        with plan.stage() as staging:
+            report.save_html(staging.path(page))
+            staging.commit()
+
+    return write
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,12 @@ def run_killed(work: Callable[[], Any], at: int) -> bool:
 
     What the work raises is swallowed: the caller looks at the files.
     """
+    _, status = os.waitpid(start_killed(work, at), 0)
+    return os.WIFEXITED(status)
+
+
+def start_killed(work: Callable[[], Any], at: int) -> int:
+    """Begin what `run_killed` does, without waiting for the end; returns the process."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # the test runner's threads touch nothing of this
         child = os.fork()
@@ -27,8 +33,7 @@ def run_killed(work: Callable[[], Any], at: int) -> bool:
             work()
         finally:
             os._exit(0)
-    _, status = os.waitpid(child, 0)
-    return os.WIFEXITED(status)
+    return child
 
 
 class _Killer:

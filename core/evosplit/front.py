@@ -11,7 +11,7 @@ import numpy.typing as npt
 from evosplit.errors import EvoSplitError
 from evosplit.measures import ordered_sum
 
-__all__ = ["PICK_RULES", "ParetoFront", "non_dominated", "pick_from"]
+__all__ = ["NEGLIGIBLE", "PICK_RULES", "ParetoFront", "non_dominated", "pick_from"]
 
 PICK_RULES = ("balanced", "origin", "ld", "lpd")
 NEGLIGIBLE = 1e-3  # parts of a random split's objective below which less is hardly better

@@ -74,7 +74,7 @@ class CsvAdapter(Adapter):
 
     name = "csv"
     summary = "CSV files"
-    location = Location("FILE", "CSV files in UTF-8 with a heading", several=True)
+    location = Location("FILE", "CSV files in UTF-8 with a header line", several=True)
     reading = CsvReading
     field = "column"
     verbs: ClassVar[tuple[str, ...]] = ("audit",)

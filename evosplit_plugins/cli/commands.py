@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,8 +15,8 @@ from evosplit_plugins.cli.options import add_options, add_request_flags, request
 from evosplit_plugins.cli.render import show_audit, show_report, tell
 from evosplit_plugins.cli.terminal import printing, progress
 from evosplit_plugins.options import options_of
+from evosplit_plugins.output import plan_page
 from evosplit_plugins.registry import get_adapter
-from evosplit_plugins.staging import Plan
 from evosplit_plugins.walk import apply_with, split_with
 
 __all__ = ["Commands", "add_adapter", "add_audit_flags", "add_output_directory", "add_output_flags", "directory"]
@@ -95,6 +94,12 @@ def _add_audit(verbs: Commands[argparse.ArgumentParser], adapter: Adapter) -> No
 
 
 _SEARCH = ("seed", "effort", "time_limit", "n_jobs")
+_TOGETHER = {
+    "group_by": "{samples} with an equal value in this {field} belong together: subsets that share one leak; repeat "
+    "it, or separate by commas, for several",
+    "group_regex": "{samples} whose file names match with the same text (of the first parentheses, if there are any) "
+    "belong together",
+}
 
 
 def add_audit_flags(parser: argparse.ArgumentParser, adapter: Adapter | type[Adapter]) -> None:
@@ -110,7 +115,7 @@ def add_audit_flags(parser: argparse.ArgumentParser, adapter: Adapter | type[Ada
     judging.add_argument(
         "--same-bytes", action="store_true", help="also look for files of the same content in different subsets"
     )
-    add_options(judging, shared_options("group_by", "group_regex"), adapter)
+    add_options(judging, [replace(each, help=_TOGETHER[each.name]) for each in shared_options(*_TOGETHER)], adapter)
     compare = parser.add_argument_group("the split to compare with")
     compare.add_argument("--no-compare", dest="compare", action="store_false", help="do not search for a better split")
     add_options(compare, shared_options(*_SEARCH), adapter)
@@ -145,8 +150,8 @@ def directory(text: str) -> Path:
 
 def add_output_flags(parser: argparse._ActionsContainer) -> None:
     """Add `--quiet`, `--json` and `--debug`, which every command has."""
-    parser.add_argument("--quiet", action="store_true", help="no progress bar and no report")
-    parser.add_argument("--json", action="store_true", help="print the report as JSON")
+    parser.add_argument("--quiet", action="store_true", help="show no progress bar, and print nothing")
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
     parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
 
 
@@ -217,9 +222,7 @@ def _audit(args: argparse.Namespace) -> int:
         raise EvoSplitError(
             f"--fail-over {args.fail_over:g} is no limit; give a positive number, such as 2", parameter=()
         )
-    page = _page(args.report, args.paths)
-    if page is not None:
-        page.check()
+    write_page = plan_page(args.report, [Path(each) for each in args.paths if Path(each).is_file()])
     reading = _options(args, adapter.reading)
     with progress(args) as on_progress:
         source = adapter.read_subsets(args.paths, reading, on_progress=lambda done, m: on_progress(0.2 * done, m))
@@ -232,20 +235,11 @@ def _audit(args: argparse.Namespace) -> int:
         )
     judged = replace(judged, nouns=adapter.nouns)
     failures = judged.failures(args.fail_over, allow_leaks=args.allow_leaks)
-    if page is not None:
-        with page.stage() as stage:
-            judged.report.save_html(stage.path(args.report))
-            stage.commit()
+    if write_page is not None:
+        write_page(judged.report)
     with printing():
         if args.json:
             print(json.dumps({**judged.to_dict(), "passed": not failures, "failures": failures}, indent=2))
         elif not args.quiet:
             show_audit(judged, failures, judged=args.fail_over is not None)
     return 1 if failures else 0
-
-
-def _page(path: Path | None, paths: Sequence[str]) -> Plan | None:
-    """Plan the page of `--report`, which never replaces an input."""
-    if path is None:
-        return None
-    return Plan(None, reports=[path], inputs=[Path(each) for each in paths if Path(each).is_file()])

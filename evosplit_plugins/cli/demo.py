@@ -21,9 +21,9 @@ def register(commands: Commands[argparse.ArgumentParser]) -> None:
         "labels/ and data.yaml.",
     )
     add_output_directory(parser)
-    parser.add_argument("--images", type=int, default=300, metavar="N", help="how many (default 300)")
+    parser.add_argument("--images", type=int, default=300, metavar="N", help="how many pictures (default 300)")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="same seed, same pictures (default 0)")
-    parser.add_argument("--format", choices=["coco", "yolo"], help="of the labels (default coco)")
+    parser.add_argument("--format", choices=["coco", "yolo"], help="the format of the labels (default coco)")
     parser.add_argument("--overwrite", action="store_true", help="replace the files of an earlier run")
     add_output_flags(parser)
     parser.set_defaults(run=_run)

@@ -46,8 +46,9 @@ def add_commands(verbs: Commands[argparse.ArgumentParser]) -> None:
         description="Draw the demo data set, split it in FiftyOne and open the App with the EvoSplit plugin.",
     )
     default = Path("demo/data")
-    demo.add_argument("-o", "--output", type=directory, default=default, metavar="DIR", help=f"default: {default}")
-    demo.add_argument("--images", type=int, default=300, metavar="N", help="how many (default 300)")
+    where = f"the directory to draw into (default {default})"
+    demo.add_argument("-o", "--output", type=directory, default=default, metavar="DIR", help=where)
+    demo.add_argument("--images", type=int, default=300, metavar="N", help="how many pictures (default 300)")
     demo.add_argument("--port", type=int, metavar="N", help="the port of the App (default: FiftyOne's)")
     demo.add_argument("--no-app", dest="app", action="store_false", help="split only, do not open the App")
     add_output_flags(demo)

@@ -12,6 +12,7 @@ from evosplit.report.terminal import clean
 from evosplit.report.text import table_lines
 from evosplit.wording import Nouns, counted
 from evosplit_plugins.cli.terminal import terminal
+from evosplit_plugins.cli.wording import note_in_flags
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -45,7 +46,7 @@ def show_report(args: argparse.Namespace, split: Split, done: Mapping[str, Any],
         report, console = split.report(nouns), terminal()
         _print_tables(console, overview(report, labels=_LABELS))
         for line in report.summary:
-            _print(console, line)
+            _print(console, note_in_flags(line) if line in report.notes else line)
         _print_facts(done)
 
 
@@ -71,7 +72,7 @@ def show_audit(audit: Audit, failures: Sequence[str], *, judged: bool) -> None:
     beside = None if audit.instead_report is None else ("EvoSplit", audit.instead_report)
     _print_tables(console, overview(audit.report, labels=_LABELS_OF_AUDIT, beside=beside))
     for line in audit.split.notes:
-        _print(console, line)
+        _print(console, note_in_flags(line))
     if failures:
         leaks = {str(leak) for leak in audit.leaks}  # which were listed before
         reasons = [reason.removesuffix(".") for reason in failures if reason not in leaks]

@@ -13,7 +13,7 @@ from evosplit_plugins.options import options_of
 from evosplit_plugins.registry import all_adapters
 from evosplit_plugins.request import Request
 
-__all__ = ["PYTHON_ONLY", "flag_of", "in_flags"]
+__all__ = ["PYTHON_ONLY", "flag_of", "in_flags", "note_in_flags"]
 
 # Parameters of the engine and of single functions whose flags have other names.
 _FLAGS = {"groups": "--group-by", "strata": "--stratify-by", "kind": "--as", "n_images": "--images"}
@@ -71,6 +71,17 @@ def in_flags(error: BaseException, known: Collection[str]) -> str:
             pattern = rf"(?<![\w.'\"/-]){parameter}=({_VALUE})"
             message = re.sub(pattern, lambda found, flag=flag: _said(flag or "", found[1]), message)  # type: ignore[misc]
     return message
+
+
+def note_in_flags(note: str) -> str:
+    """Return a sentence of a report with flags in the place of the parameters that it speaks of.
+
+    Examples
+    --------
+    >>> note_in_flags("Rare labels are not forced into every subset (cover='all' insists).")
+    'Rare labels are not forced into every subset (--cover all insists).'
+    """
+    return in_flags(EvoSplitError(note), set(_declared().values())) if "=" in note else note
 
 
 def _said(flag: str, written: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -127,7 +127,7 @@ class FiftyOneAdapter(Adapter):
         if not to.options.overwrite:
             # Values that name a subset may be locked; whether one would be lost is known only after the search.
             check_values(found.dataset, found.units, found.field, to.subsets.names)
-        files = _planned(to.options, to.inputs)
+        files = _planned(to.options, to.inputs, found.provenance)
         if files.reports or files.manifests:
             files.check()
         return lambda split, on_progress: _write(found, to.options, files, split, on_progress)
@@ -179,7 +179,7 @@ def _source(given: Any, options: Any, *, need_labels: bool = True) -> FiftyOneSo
     return read_source(samples, options, need_labels=need_labels)
 
 
-def _planned(options: FiftyOneWriting, inputs: Sequence[Path]) -> Plan:
+def _planned(options: FiftyOneWriting, inputs: Sequence[Path], source: Mapping[str, Any]) -> Plan:
     manifests = [] if options.manifest is None or options.dry_run else [Path(options.manifest)]
     reports = [] if options.report is None else [Path(options.report)]
-    return Plan(None, writer="fiftyone", reports=reports, manifests=manifests, inputs=inputs)
+    return Plan(None, writer="fiftyone", reports=reports, manifests=manifests, source=source, inputs=inputs)

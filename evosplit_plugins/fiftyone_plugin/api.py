@@ -301,14 +301,14 @@ def save_manifest(samples: Any, path: PathLike, *, run_key: str | None = None) -
     """Write the manifest of a recorded split (by default the latest) to a file and return the split.
 
     Beside the ids it holds the file path of each sample, because another database gives other ids to the same files. A
-    file that exists is replaced only if it is a manifest.
+    file that exists is replaced only if it is a manifest of the same dataset.
     """
     dataset = root_dataset(samples)
     split = runs.load_run(dataset, run_key).split
     file_of_unit = files_of_units(dataset)
     split = replace(split, file_names=tuple(file_of_unit.get(unit) for unit in split.sample_ids.tolist()))
     target = Path(path)
-    with Plan(None, manifests=[target]).stage() as stage:
+    with Plan(None, manifests=[target], source=split.source).stage() as stage:
         split.save(stage.path(target))
         stage.commit()
     return split

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import fiftyone as fo
@@ -18,6 +16,7 @@ from evosplit_plugins.fiftyone_plugin.reading import choose_fields, is_generated
 from evosplit_plugins.fiftyone_plugin.source import subset_names
 from evosplit_plugins.fiftyone_plugin.writing import subset_view
 from evosplit_plugins.progress import OnProgress
+from evosplit_plugins.staging import Plan, settle
 
 __all__ = ["FORMATS", "MEDIA", "export_subsets", "exportable_fields"]
 
@@ -76,6 +75,7 @@ def export_subsets(
         raise EvoSplitError(
             f"{name_of(samples)} shows no whole pictures, which alone can be exported; export it in Python"
         )
+    settle(target)  # what an export that was killed left there
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise EvoSplitError(f"{str(target)!r} exists, and nothing in it is replaced; name a new directory")
     if not target.parent.is_dir():
@@ -90,21 +90,15 @@ def export_subsets(
     empty = [name for name, view in views.items() if not view.count()]
     if empty:
         raise EvoSplitError(f"no sample of {name_of(samples)} is in {empty[0]!r}; name the subsets that there are")
-    stage = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
-    try:
+    with Plan(target, writer="fiftyone").stage() as staging:
+        stage = staging.path(PurePosixPath())
         for at, (name, view) in enumerate(views.items()):
             if on_progress is not None:
                 on_progress(at / len(views), f"exporting {name}")
             _export(view, stage, name, format, chosen, classes, media)
         for name, view in views.items():
             _check(view, stage, name, format, chosen)
-        if target.is_dir():
-            target.rmdir()  # it is empty
-        stage.chmod(0o755)
-        stage.rename(target)
-    except BaseException:
-        shutil.rmtree(stage, ignore_errors=True)
-        raise
+        staging.commit()
     return {name: view.count() for name, view in views.items()}
 
 

@@ -76,7 +76,7 @@ class HfWriting(WriteOptions):
         choices=("arrow", "parquet"),
         metavar="FORMAT",
     )
-    max_shard_size: str = option("500MB", "size of one file (default 500MB)", kind="text", metavar="SIZE")
+    max_shard_size: str = option("500MB", "how large one file may become (default 500MB)", kind="text", metavar="SIZE")
 
 
 class HuggingFaceAdapter(Adapter):

@@ -48,7 +48,7 @@ class View:
         except FileNotFoundError:
             return ()
         if stat.S_ISDIR(found.st_mode):
-            raise EvoSplitError(f"{path} is a directory where a file would be written; remove it")
+            raise EvoSplitError(f"{path} is a directory, where a file would be written; choose another name")
         return (
             found.st_dev,
             found.st_ino,

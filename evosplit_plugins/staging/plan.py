@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path, PurePosixPath
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from evosplit import EvoSplitError
 from evosplit.wording import listed
@@ -63,6 +63,8 @@ class Plan:
         The files below `root`. Files that are staged without being listed are checked when they are moved.
     reports, manifests
         Single files, anywhere. One that exists is replaced only if it is such a file, as EvoSplit wrote it.
+    source
+        What the manifests say of where their samples come from; one that names other data is not replaced.
     inputs
         The files that are read.
     input_folders
@@ -79,6 +81,7 @@ class Plan:
     files: Sequence[str | PurePosixPath] = ()
     reports: Sequence[Path] = ()
     manifests: Sequence[Path] = ()
+    source: Mapping[str, Any] = field(default_factory=dict)
     inputs: Sequence[Path] = ()
     input_folders: Sequence[Path] = ()
     keep: Sequence[PurePosixPath] = ()
@@ -116,8 +119,10 @@ class Plan:
         strange = []
         for spot in existing:
             inputs.check(self.path(spot), known.get(spot))
-            test = is_report if spot in reports else is_manifest if spot in manifests else None
-            if spot not in known and not (test is not None and test(self.path(spot))):
+            if spot not in known and not (
+                (spot in reports and is_report(self.path(spot)))
+                or (spot in manifests and is_manifest(self.path(spot), self.source))
+            ):
                 strange.append(str(self.path(spot)))
         if strange:
             written = "written by EvoSplit, or was changed since" if len(strange) == 1 else "written by EvoSplit"
@@ -159,9 +164,12 @@ class Plan:
                 errno.EROFS: "choose a directory that you may write to",
             }
             remedy = remedies.get(error.errno or 0, "choose another output directory")
-            raise EvoSplitError(
-                f"cannot write to {self.folders[0]}: {error.strerror or error}; nothing was changed; {remedy}"
-            ) from error
+            what = f"write to {self.folders[0]}"
+            if isinstance(error.filename, str) and error.filename2 is None:
+                above = [folder for folder in self.folders if folder in Path(error.filename).parents]
+                what = f"write to {max(above, key=lambda each: len(each.parts))}" if above else f"read {error.filename}"
+                remedy = remedy if above else "see whether it is there and may be read"
+            raise EvoSplitError(f"cannot {what}: {error.strerror or error}; nothing was changed; {remedy}") from error
 
     @cached_property
     def folders(self) -> Sequence[Path]:

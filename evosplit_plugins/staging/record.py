@@ -107,10 +107,15 @@ def is_report(path: Path) -> bool:
     return False
 
 
-def is_manifest(path: Path) -> bool:
-    """Whether a file is a manifest."""
+def is_manifest(path: Path, source: Mapping[str, Any]) -> bool:
+    """Whether a file is a manifest; one that names other data than `source` does is refused."""
     try:
-        Split.load(path)
+        found = Split.load(path).source
     except EvoSplitError:
         return False
+    names = [(each.get("adapter"), each.get("inputs")) for each in (found, source)]
+    if found and source and names[0] != names[1]:
+        adapter, inputs = names[0]
+        of = ", ".join(map(str, inputs)) if isinstance(inputs, list) else "other data"
+        raise EvoSplitError(f"{path} holds a split of {of} ({adapter}), which would be lost; choose another name")
     return not path.is_symlink()

@@ -22,7 +22,7 @@ except ImportError:  # Windows, where a run cannot tell whether another one is a
 
 __all__ = ["check_alone", "hold", "kept_path", "put_in_order", "remove", "settle"]
 
-_FOLDER = re.compile(r"\.evosplit-(?:output|file)-[0-9a-f]{8}")
+_FOLDER = re.compile(r"\.evosplit-(?:output|file|gone)-[0-9a-f]{8}")
 _PARTS = {"lock", "others", "main", "new", "old", "journal", "journal.tmp", "done"}
 
 
@@ -45,8 +45,13 @@ def _settle(bench: Path) -> None:
     """Finish or roll back a killed run; running ones, and folders that EvoSplit did not make, are left alone."""
     if not bench.is_dir() or bench.is_symlink():
         return
-    parts = {path.name for path in bench.iterdir()}
+    parts: set[str] = set()
+    with suppress(FileNotFoundError):  # another run has just removed it
+        parts = {path.name for path in bench.iterdir()}
     if not parts <= _PARTS:
+        return
+    if "-gone-" in bench.name:
+        remove(bench)
         return
     if "main" in parts:
         main = Path((bench / "main").read_text(encoding="utf-8", errors="surrogateescape") or bench / "none")
@@ -62,11 +67,14 @@ def _settle(bench: Path) -> None:
         return
     lock = hold(bench)
     if lock is not None:
+        gone = bench.with_name(f".evosplit-gone-{bench.name[-8:]}")
         try:
             put_in_order(bench)
+            with suppress(FileNotFoundError):  # the run itself has given up, and removed it
+                bench.rename(gone)  # so that a run that has made it, but does not hold it yet, cannot go on in it
         finally:
             os.close(lock)
-        remove(bench)
+        remove(gone)
 
 
 def put_in_order(bench: Path) -> None:
@@ -124,8 +132,12 @@ def kept_path(bench: Path, number: int, place: str) -> Path:
 
 
 def hold(bench: Path) -> int | None:
-    """Lock the folder of a run for the lifetime of the process; None if another process holds it."""
-    handle = os.open(bench / "lock", os.O_CREAT | os.O_RDWR, 0o666)
+    """Lock the folder of a run for the lifetime of the process; None if another process holds it or has removed it."""
+    path = bench / "lock"
+    try:
+        handle = os.open(path, os.O_CREAT | os.O_RDWR, 0o666)
+    except FileNotFoundError:
+        return None
     if fcntl is not None:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -134,4 +146,7 @@ def hold(bench: Path) -> int | None:
             return None
         except OSError:
             pass  # a file system without locks, where a run cannot tell either
+    if not path.exists():  # it was removed before it was held
+        os.close(handle)
+        return None
     return handle

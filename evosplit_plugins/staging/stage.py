@@ -62,6 +62,8 @@ class Staging:
                 bench.mkdir()
                 if bench == self._benches[0]:
                     self._lock = hold(bench)
+                    if self._lock is None:
+                        raise EvoSplitError(f"another run is writing to {folder}; wait for it to end")
                     write_new(bench / "others", json.dumps([str(other.absolute()) for other in self._benches[1:]]))
                 else:
                     write_new(bench / "main", str(self._benches[0].absolute()))

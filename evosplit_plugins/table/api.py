@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from evosplit import EvoSplitError, LabelCounts, Split
@@ -16,6 +15,7 @@ from evosplit_plugins.audit import Audit
 from evosplit_plugins.audit import audit as judge
 from evosplit_plugins.files import as_paths
 from evosplit_plugins.options import call_with, stated
+from evosplit_plugins.output import plan_page
 from evosplit_plugins.progress import OnProgress, Phases
 from evosplit_plugins.request import Request
 from evosplit_plugins.table.adapter import TableAdapter, TableReading, TableWriting
@@ -222,6 +222,7 @@ def evosplit_table(
         )
         return Divided(done.files[0], done.split)
     _refuse_output(output=output, partition_by_split=partition_by_split, ids_only=ids_only, dry_run=dry_run)
+    write_page = plan_page(report, request.lock_files)
     phases = Phases(on_progress, reading=2, searching=6, placing=2)
     check_locked_names(request, request.names())
     phases("reading")(0.0, "reading")
@@ -231,8 +232,8 @@ def evosplit_table(
     split = run(source, request, adapter=TableAdapter, on_progress=phases("searching"))
     phases("placing")(0.0, "placing")
     made = Divided(opened.with_subsets(source, split, column), split)
-    if report is not None:
-        split.report(nouns=TableAdapter.nouns).save_html(Path(report))
+    if write_page is not None:
+        write_page(split.report(nouns=TableAdapter.nouns))
     phases.finish()
     return made
 
@@ -293,13 +294,14 @@ def apply_split(
         )
         return list(done.files)
     _refuse_output(output=output, partition_by_split=partition_by_split, ids_only=ids_only, dry_run=dry_run)
+    write_page = plan_page(report)
     made = split if isinstance(split, Split) else Split.load(split)
     reading = recorded_reading(TableAdapter(), made, **stated(TableReading, given))
     opened: InMemory = open_table(table, reading)
     source = read_table(opened.engine, reading, need_labels=False)
     found = replay(made, source)
-    if report is not None:
-        found.report(nouns=TableAdapter.nouns).save_html(Path(report))
+    if write_page is not None:
+        write_page(found.report(nouns=TableAdapter.nouns))
     return opened.with_subsets(source, found, column)
 
 

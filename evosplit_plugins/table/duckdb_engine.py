@@ -112,7 +112,7 @@ class DuckEngine(Engine):
         """Write a relation into a file, or into a folder for each value of a column."""
         how = _COPY[form] + (f", DELIM {self.literal(separator)}" if form == "csv" else "")
         how += "" if by is None else f", PARTITION_BY ({self.quoted(by)})"
-        with _as_sentences():
+        with _as_sentences("write"):
             done = made.query("made", f"COPY (SELECT * FROM made) TO {self.literal(str(path))} ({how})")
             if done is not None:
                 return int(done.fetchall()[0][0])
@@ -286,8 +286,8 @@ def _literal(text: str) -> str:
 
 
 @contextmanager
-def _as_sentences() -> Iterator[None]:
-    """Turn what DuckDB says of the data into an error of ours."""
+def _as_sentences(doing: str = "read") -> Iterator[None]:
+    """Turn what DuckDB says of the data, or of the disk, into an error of ours."""
     duckdb = duckdb_module()
     try:
         yield
@@ -299,7 +299,7 @@ def _as_sentences() -> Iterator[None]:
         broken = file and broken_line(Path(file[1] or file[2]))
         if broken:
             raise EvoSplitError(broken, parameter=()) from error
-        raise EvoSplitError(f"DuckDB cannot read the table: {said}", parameter=()) from error
+        raise EvoSplitError(f"DuckDB cannot {doing} the table: {said}", parameter=()) from error
 
 
 def _type(given: Any) -> ColumnType:

@@ -32,6 +32,8 @@ class Opened:
         What the user named.
     files, form
         The files and their format.
+    label_files
+        Those of the label table, which are read too.
     """
 
     engine: Engine
@@ -39,6 +41,7 @@ class Opened:
     paths: tuple[Path, ...]
     files: tuple[Path, ...]
     form: str
+    label_files: tuple[Path, ...] = ()
 
     @property
     def base(self) -> str:
@@ -82,7 +85,8 @@ def open_files(paths: Sequence[Path], how: TableReading, *, divided: bool = Fals
             engine = scan(files, form, by_file=True)
         if how.label_table is not None:
             engine = _with_label_files(engine, how)
-    return Opened(engine, tuple(path.name for path in paths), tuple(paths), tuple(files), form)
+    label_files = () if how.label_table is None else tuple(data_files([Path(how.label_table)])[0])
+    return Opened(engine, tuple(path.name for path in paths), tuple(paths), tuple(files), form, label_files)
 
 
 def _with_label_files(engine: DuckEngine, how: TableReading) -> DuckEngine:

@@ -76,7 +76,7 @@ class SparkEngine(Engine):
         from pyspark.sql.functions import count, lit
 
         seen = Observation()
-        with _as_sentences(self._frame):
+        with _as_sentences(self._frame, "write"):
             writer = made.observe(seen, count(lit(1)).alias("n")).write.mode("append")
             writer = writer if by is None else writer.partitionBy(by)
             if form == "csv":
@@ -216,7 +216,7 @@ def _escaped(text: str) -> str:
 
 
 @contextmanager
-def _as_sentences(frame: Any) -> Iterator[None]:
+def _as_sentences(frame: Any, doing: str = "read") -> Iterator[None]:
     """Turn what Spark says of the data, and of a session that has stopped, into an error of ours."""
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
@@ -235,7 +235,7 @@ def _as_sentences(frame: Any) -> Iterator[None]:
         if isinstance(error, (AttributeError, AssertionError)):
             raise
         said = next(iter(str(error).strip().splitlines()), type(error).__name__)
-        raise EvoSplitError(f"Spark cannot read the table: {said[:300]}", parameter=()) from error
+        raise EvoSplitError(f"Spark cannot {doing} the table: {said[:300]}", parameter=()) from error
 
 
 def _has_stopped(frame: Any) -> bool:

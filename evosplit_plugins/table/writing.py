@@ -135,7 +135,7 @@ class TableOutput:
         for folder in folders:
             if folder.resolve() in (root.resolve(), *root.resolve().parents):
                 raise EvoSplitError(f"the output {root} lies inside of the input {folder}; choose another")
-        self._output = Output(to, self._opened.files, folders)
+        self._output = Output(to, [*self._opened.files, *self._opened.label_files], folders)
         self._plan = self._output.plan(self._files)
         self._plan.check()
 

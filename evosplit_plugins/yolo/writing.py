@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
@@ -29,6 +30,7 @@ LAYOUTS = ("lists", "tree", "roboflow")
 IMAGE_MODES = ("symlink", "hardlink", "copy")
 _SUBSET_KEYS = ("path", "train", "val", "test", "valid", "validation", "minival", "download")
 _OTHER_KEYS = ("path", "names", "nc", "download")
+_NUMPY = b"\x93NUMPY"  # how the caches of Ultralytics begin
 
 
 @dataclass(frozen=True)
@@ -255,7 +257,10 @@ class YoloOutput:
         """Delete what Ultralytics remembers of an earlier tree: it may not notice that labels have changed."""
         folders = {link.place.rpartition("/")[0] for link in links if link.place.endswith(".txt")}
         for folder in folders:
-            (self._root / folder).with_suffix(".cache").unlink(missing_ok=True)
+            cache = (self._root / folder).with_suffix(".cache")
+            with suppress(FileNotFoundError), cache.open("rb") as stream:
+                if stream.read(len(_NUMPY)) == _NUMPY:  # else it is the user's
+                    cache.unlink()
 
 
 def _roboflow(name: str) -> str:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import resource
+from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 
 import jsonschema
 import numpy as np
@@ -17,6 +20,7 @@ from evosplit import EvoSplitError, LabelCounts, Split
 from evosplit.manifest import manifest_schema
 from evosplit_plugins.audit import audit
 from evosplit_plugins.request import Request
+from evosplit_plugins.staging import RECORD, Staging, read_record
 from evosplit_plugins.walk import apply_with, replay, run, split_with
 
 RATIOS = {"train": 0.6, "val": 0.2, "test": 0.2}
@@ -94,6 +98,30 @@ def tree(folder):
         for path in sorted(folder.rglob("*"))
         if path.is_file()
     }
+
+
+def divide(host, paths, output, *, seed=0, **writing):
+    """Divide data that is there at random, through the adapter of a host."""
+    adapter = host.adapter()
+    return split_with(
+        adapter,
+        paths,
+        Request(ratios=RATIOS, method="random", seed=seed),
+        output=output,
+        reading=adapter.reading(**host.reading),
+        writing=adapter.writing(**writing),
+    )
+
+
+def written(output):
+    """Hash what an output holds; of the record, name the files that it lists."""
+    found = tree(output)
+    found[RECORD] = {name for run in read_record(output) for name in run.files}
+    return found
+
+
+class _Killed(BaseException):
+    """Ends a run like SIGKILL: nobody cleans up."""
 
 
 class TestReading:
@@ -401,6 +429,74 @@ class TestWriting:
             split(host, Request(ratios=RATIOS, method="random"), tmp_path / "out", writing=writing)
             assert "EvoSplit" in page.read_text(encoding="utf-8")
             assert (tmp_path / "out").exists() == (not dry_run and adapter.needs_output)
+
+    @pytest.mark.parametrize("what", ["an input", "a link to it", "a hard link to it", "a folder", "another file"])
+    def test_page_in_the_way(self, file_host, tmp_path, what):
+        """A page replaces no input by any of its names, no folder and no file of others; nothing else is written."""
+        paths = file_host.write(samples())
+        given = next(path for path in sorted(file_host.folder.rglob("*")) if path.is_file())
+        page = tmp_path / "page.html"
+        if what == "an input":
+            page = given
+        elif what == "a link to it":
+            page.symlink_to(given)
+        elif what == "a hard link to it":
+            page.hardlink_to(given)
+        elif what == "a folder":
+            page.mkdir()
+        else:
+            page.write_text("mine")
+        before = tree(tmp_path)
+        for dry_run in (True, False):
+            with pytest.raises(EvoSplitError, match=r"is the input|is linked to|is a directory|was not written by"):
+                divide(file_host, paths, tmp_path / "out", report=page, dry_run=dry_run)
+            assert tree(tmp_path) == before
+
+    def test_killed(self, file_host, tmp_path, monkeypatch):
+        """Wherever a run ends that replaces another, the next one finds one of the two outputs, whole."""
+        paths = file_host.write(samples())
+        given = tree(file_host.folder)
+        rename = Path.rename
+        divide(file_host, paths, tmp_path / "out", seed=0)
+        old = written(tmp_path / "out")
+        found = []
+        for at in range(100):
+            left = [at]
+
+            def stop(path, target, left=left):
+                left[0] -= 1
+                if left[0] == -1:
+                    raise _Killed
+                return rename(path, target)
+
+            with monkeypatch.context() as patch, suppress(_Killed):
+                patch.setattr(Path, "rename", stop)
+                patch.setattr(Staging, "_leave", lambda staging: os.close(staging._lock))  # which a killed process does
+                divide(file_host, paths, tmp_path / "out", seed=1, overwrite=True)
+            divide(file_host, paths, tmp_path / "out", seed=1, overwrite=True, dry_run=True)
+            found.append(written(tmp_path / "out"))
+            if left[0] >= 0:
+                break
+            if found[-1] != old:
+                divide(file_host, paths, tmp_path / "out", seed=0, overwrite=True)
+        new = found[-1]
+        assert [each in (old, new) for each in found] == [True] * len(found)
+        assert found.count(old) > 5
+        assert tree(file_host.folder) == given
+
+    def test_no_space(self, file_host, tmp_path):
+        """Where the disk takes no more, a sentence says so, and the earlier output stays."""
+        paths = file_host.write(samples())
+        divide(file_host, paths, tmp_path / "out", seed=0)
+        before = tree(tmp_path)
+        soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100, hard))  # as a full disk: no file grows beyond so many bytes
+        try:
+            with pytest.raises(EvoSplitError, match=r"cannot write .*: .*File too large"):
+                divide(file_host, paths, tmp_path / "out", seed=1, overwrite=True)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        assert tree(tmp_path) == before
 
     @pytest.mark.parametrize("moment", [0.0, 0.3, 0.8])
     def test_interrupted(self, host, tmp_path, moment):

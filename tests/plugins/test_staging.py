@@ -10,7 +10,8 @@ import os
 import shutil
 import tempfile
 from contextlib import nullcontext
-from functools import cache
+from dataclasses import replace
+from functools import cache, partial
 from pathlib import Path, PurePosixPath
 
 import numpy as np
@@ -19,12 +20,12 @@ from coco_files import tree, write
 from file_systems import MOUNTABLE, mounted
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
-from killing import run_killed
+from killing import run_killed, start_killed
 
 from evosplit import EvoSplitError, LabelCounts, Split, split
 from evosplit.report.html import report_page
 from evosplit_plugins.coco import apply_split
-from evosplit_plugins.staging import RECORD, Plan, paths, plan
+from evosplit_plugins.staging import RECORD, Plan, paths, plan, recovery, settle
 
 NAMES = ("train", "val", "test")
 FOLDERS = {
@@ -464,6 +465,53 @@ def test_single_files_are_replaced_by_their_like_only(tmp_path):
         Plan(None, reports=[report], inputs=[tmp_path / "." / "page.html"]).check()
 
 
+def test_a_manifest_of_other_data_is_not_replaced(tmp_path):
+    """The split of something else would be lost; a later one of the same data takes the place of the first."""
+    path = tmp_path / "split.json"
+    one, other = ({"adapter": "test", "inputs": [name], "reading": {}} for name in ("one", "other"))
+    replace(made_with(0)[0], source=one).save(path)
+    Plan(None, manifests=[path], source={**one, "reading": {"more": 1}}).check()
+    with pytest.raises(EvoSplitError, match=r"split\.json holds a split of one \(test\), which would be lost; choose"):
+        Plan(None, manifests=[path], source=other).check()
+
+
+@pytest.mark.parametrize("kind", ["reports", "manifests"])
+@pytest.mark.parametrize("what", ["folder", "link to a folder", "link to nothing", "link to a file"])
+def test_what_is_no_file_is_not_replaced(tmp_path, kind, what):
+    """A page or a manifest takes the place of a file alone, and never follows a link."""
+    made, page = made_with(0)
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "page.html").write_text(page)
+    made.save(tmp_path / "split.json")
+    like = {"reports": "page.html", "manifests": "split.json"}[kind]
+    target = {"link to a folder": "folder", "link to nothing": "nothing", "link to a file": like}.get(what)
+    path = tmp_path / "folder" if target is None else tmp_path / "link"
+    if target is not None:
+        path.symlink_to(tmp_path / target)
+    before = tree(tmp_path)
+    with pytest.raises(EvoSplitError, match=r"is a directory, where a file would be|exists, but was not written"):
+        Plan(None, **{kind: [path]}).check()
+    assert tree(tmp_path) == before
+
+
+def test_a_failure_names_the_folder_in_which_it_was(tmp_path, monkeypatch):
+    """Not the output directory, if it is that of the page that cannot be written to."""
+    mkdir = Path.mkdir
+
+    def fail(path, *arguments, **options):
+        if path.name.startswith(".evosplit-file-"):
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        mkdir(path, *arguments, **options)
+
+    monkeypatch.setattr(Path, "mkdir", fail)
+    with (
+        pytest.raises(EvoSplitError, match=rf"^cannot write to {tmp_path}/pages: Permission denied; nothing"),
+        Plan(tmp_path / "out", writer="test", reports=[tmp_path / "pages" / "page.html"]).stage(),
+    ):
+        pytest.fail("it went on")
+    assert not tree(tmp_path)
+
+
 @pytest.mark.parametrize("names", [("x", "x"), ("x", "x/y"), ("x/y", RECORD), ("Straße", "STRASSE"), ("é", "e\u0301")])
 def test_two_outputs_are_never_one_file(tmp_path, monkeypatch, names):
     """Neither by name, nor as file and folder, nor where the file system does not tell their names apart."""
@@ -542,6 +590,17 @@ def test_a_disk_that_cannot_says_what_to_do(tmp_path, monkeypatch, code, remedy)
     assert set(tree(tmp_path)) == {"source"}
 
 
+def test_a_picture_that_cannot_be_read_is_named(tmp_path):
+    """It is the picture that fails, not the disk."""
+    (tmp_path / "folder").mkdir()
+    with (
+        pytest.raises(EvoSplitError, match=rf"^cannot read {tmp_path}/folder: Is a directory; nothing was"),
+        Plan(tmp_path / "out", writer="test").stage() as stage,
+    ):
+        stage.put("copy", tmp_path / "folder", "a")
+    assert set(tree(tmp_path)) == {"folder"}
+
+
 def test_an_output_in_another_case_replaces_the_earlier_one(tmp_path):
     """Where Name is name, the file of an earlier run is known by either; elsewhere it is another file."""
     for name in ("Deep/Name", "deep/name"):
@@ -581,6 +640,61 @@ def test_two_runs_do_not_write_at_once(tmp_path):
         stage.path(PurePosixPath("a")).write_text("a")
         stage.commit()
     assert set(tree(tmp_path / "out")) == {"a", RECORD}
+
+
+@pytest.mark.parametrize("moment", ["open", "flock"])
+def test_a_run_that_is_taken_for_a_killed_one_gives_up(tmp_path, monkeypatch, moment):
+    """Between making its folder and holding it, a run looks like one that was killed: it then writes nothing."""
+
+    def meanwhile(change, *arguments):
+        run_killed(lambda: settle(tmp_path / "out"), 1000)  # as another process that is about to write there
+        return change(*arguments)
+
+    where = {"open": os, "flock": recovery.fcntl}[moment]
+    change = getattr(where, moment)
+    locks = {"open": lambda path, *_: str(path).endswith("lock"), "flock": lambda *_: True}[moment]
+    once = iter([True])
+
+    def changed(*arguments, **options):
+        if locks(*arguments) and next(once, False):
+            return meanwhile(change, *arguments)
+        return change(*arguments, **options)
+
+    monkeypatch.setattr(where, moment, changed)
+    with (
+        pytest.raises(EvoSplitError, match="another run is writing to"),
+        Plan(tmp_path / "out", writer="test", files=["a"]).stage(),
+    ):
+        pytest.fail("it went on")
+    assert next(once, None) is None
+    settle(tmp_path / "out")  # where a folder stays as long as a file in it is open
+    assert set(tree(tmp_path)) <= {"out"}
+
+
+def test_many_runs_at_once_leave_one_of_them(tmp_path):
+    """Runs that are started at once, some of them killed, leave the files of one of them and nothing else."""
+    write(tmp_path / "source", "picture")
+    fill(tmp_path, seed=0)
+    for seed in (1, 2, 3):
+        made_with(seed)
+
+    def work(seed):
+        for _ in range(6):
+            with contextlib.suppress(EvoSplitError):
+                fill(tmp_path, seed=seed)
+
+    processes = [start_killed(partial(work, seed), at) for seed, at in ((1, 10_000), (2, 50), (3, 100))]
+    assert all(os.waitpid(process, 0) for process in processes)
+    Plan(tmp_path / "out", reports=[tmp_path / "reports" / "x"], manifests=[tmp_path / "x"]).check()
+    found = files(tmp_path)
+    seed = int(found["out/a"][-1:])
+    assert found["out/deep/er/c"] == f"deep/er/c {seed}".encode()
+    assert json.loads(found["split.json"]) == made_with(seed)[0].to_manifest()
+    assert {place for place in found if "pictures" in place or "only" in place} == {
+        f"out/only{seed}/b",
+        *(f"out/pictures{seed}/{mode}" for mode in ("symlink", "hardlink", "copy")),
+    }
+    assert not [place for place in tree(tmp_path) if ".evosplit-" in place]
 
 
 def test_folders_of_others_are_let_be(tmp_path):

@@ -115,10 +115,12 @@ def _labels(report: SplitReport) -> Iterator[str]:
         considered = ", groups and locks considered" if report.effects is not None and report.effects.binding else ""
         yield f"In {counted(report.n_missing, 'case', 'cases')} a subset lacks a {nouns.label}; {none}{considered}."
     if report.cover is not None and report.cover.labels and number(report.cover.ld_without) != number(report.cover.ld):
-        have = counted(report.cover.labels, f"{nouns.label} has", f"{nouns.labels} have")
+        n = report.cover.labels
+        have = counted(n, f"{nouns.label} has", f"{nouns.labels} have")
         yield (
-            f"So that no subset lacks a {nouns.label}, {have} more {nouns.samples} in a subset than its share; without "
-            f"that, LD would be about {number(report.cover.ld_without)} instead of {number(report.cover.ld)}."
+            f"So that no subset lacks a {nouns.label}, {have} more {nouns.samples} in a subset than "
+            f"{'its share' if n == 1 else 'their shares'}; without that, LD would be about "
+            f"{number(report.cover.ld_without)} instead of {number(report.cover.ld)}."
         )
     absent = [row.label for row in report.labels if not row.total]
     if absent:

@@ -158,7 +158,7 @@ def test_cover_says_what_it_costs():
     assert report.cover.labels == 6
     (sentence,) = [line for line in report.summary if "LD would be about" in line]
     assert sentence.startswith(
-        "So that no subset lacks a label, 6 labels have more samples in a subset than its share;"
+        "So that no subset lacks a label, 6 labels have more samples in a subset than their shares;"
     )
     assert report.to_dict()["cover"]["ld_without"] < report.measures.ld
     without = evosplit.split(counts, (290, 10), cover=False, effort="fast").report()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -40,6 +41,17 @@ def audits():
         "good": Audit(as_found(made.assignment), nouns=IMAGES),
         "bad": Audit(as_found(bad), tuple(leaks), made, nouns=IMAGES),
     }
+
+
+def test_notes_are_in_the_words_of_the_shell(capsys):
+    """A note that names a parameter of Python names the flag here, in a report and in an audit."""
+    split = evosplit.split(long_tailed(), {"train": 0.8, "val": 0.1, "test": 0.1}, method="sois")
+    split = replace(split, notes=("Rare labels are not forced (cover='all' insists).",))
+    show_report(flags(), split, {})
+    show_audit(Audit(split), [], judged=False)
+    out = capsys.readouterr().out
+    assert out.count("Rare labels are not forced (--cover all insists).") == 2
+    assert "cover='all'" not in out
 
 
 @pytest.mark.parametrize("width", [70, 80])

@@ -332,7 +332,7 @@ def test_an_output_that_is_no_directory_is_refused(tmp_path):
     with pytest.raises(EvoSplitError, match="is in the way"):
         evosplit_coco(path, tmp_path / "out", RATIOS, overwrite=True, **QUICK)
     (tmp_path / "other" / "split.json").mkdir(parents=True)
-    with pytest.raises(EvoSplitError, match="is a directory where a file would be written"):
+    with pytest.raises(EvoSplitError, match="is a directory, where a file would be written"):
         evosplit_coco(path, tmp_path / "other", RATIOS, overwrite=True, **QUICK)
 
 

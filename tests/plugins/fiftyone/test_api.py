@@ -439,6 +439,19 @@ class TestManifest:
         with pytest.raises(EvoSplitError, match="the split names no files"):
             api.apply_split(dataset, tmp_path / "numbers.json")
 
+    def test_manifest_of_another_dataset(self, fiftyone, api, new_dataset, tmp_path):
+        """It stays, since its split may be kept nowhere else; that of the same dataset is replaced."""
+        path = tmp_path / "split.json"
+        one, other = (new_dataset(pictures(fiftyone, 4)) for _ in range(2))
+        for dataset in (one, other):
+            api.evosplit_fiftyone(dataset, (2, 2), **FAST)
+        for _ in range(2):
+            api.save_manifest(one, path)
+        before = path.read_bytes()
+        with pytest.raises(EvoSplitError, match=rf"holds a split of {one.name} \(fiftyone\), which would be lost"):
+            api.save_manifest(other, path)
+        assert path.read_bytes() == before
+
     def test_cannot_write(self, fiftyone, api, new_dataset, tmp_path):
         """A place that cannot be written is named."""
         dataset = new_dataset(pictures(fiftyone, 4))

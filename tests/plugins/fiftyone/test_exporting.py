@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 import pytest
 from fiftyone_samples import boxes
 
 from evosplit import EvoSplitError
+from evosplit_plugins.staging import RECORD
 
 NAMES = ("cat", "dog", "owl")
 
@@ -49,7 +52,7 @@ def test_export(fiftyone, api, dataset, tmp_path, format, media):
     assert len(pictures) == 12
     assert all(path.is_symlink() is (media == "symlink") for path in pictures)
     if format == "coco":
-        assert {path.name for path in (tmp_path / "out").iterdir()} == {"train", "val", "test"}
+        assert {path.name for path in (tmp_path / "out").iterdir()} == {"train", "val", "test", RECORD}
     else:
         text = (tmp_path / "out" / "dataset.yaml").read_text()
         assert str(tmp_path) not in text
@@ -97,3 +100,28 @@ def test_failure_leaves_nothing(api, dataset, tmp_path):
     with pytest.raises(Exception, match=r"4\.png|does not load"):
         api.export_subsets(dataset, tmp_path / "out")
     assert sorted(tmp_path.iterdir()) == there
+
+
+def test_killed_export(api, dataset, tmp_path, monkeypatch):
+    """What a killed export leaves is removed by the next one, which writes there."""
+    from evosplit_plugins.staging import Staging
+
+    def stop(staging):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Staging, "commit", stop)
+        patch.setattr(Staging, "_leave", lambda staging: os.close(staging._lock))  # which a killed process does
+        with pytest.raises(KeyboardInterrupt):
+            api.export_subsets(dataset, tmp_path / "out")
+    assert [path.name for path in (tmp_path / "out").iterdir() if path.name.startswith(".evosplit-")]
+    assert sum(api.export_subsets(dataset, tmp_path / "out").values()) == 12
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {"train", "val", "test", RECORD}
+
+
+def test_through_a_link(api, dataset, tmp_path):
+    """A link to an empty directory is filled where it leads to."""
+    (tmp_path / "there").mkdir()
+    (tmp_path / "out").symlink_to(tmp_path / "there")
+    assert sum(api.export_subsets(dataset, tmp_path / "out", format="yolo").values()) == 12
+    assert (tmp_path / "there" / "dataset.yaml").exists()

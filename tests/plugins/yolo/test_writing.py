@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 import yaml
 import yolo_files as yf
@@ -336,6 +337,17 @@ class TestReplay:
             path.unlink()
         apply_split(data, tmp_path / "a" / "split.json", tmp_path / "b")
         assert names_in(tmp_path / "b" / "val.txt") == sorted(Path(each).name for each in split.ids("val"))
+
+
+def test_caches_of_an_earlier_tree(data, tmp_path):
+    """What Ultralytics remembers of it is deleted; a file that only has such a name is the user's."""
+    evosplit_yolo(data, tmp_path / "out", RATIOS, layout="tree")
+    labels = tmp_path / "out" / "labels"
+    (labels / "train.cache").write_text("mine")
+    np.save(labels / "val.npy", {"hash": 1})
+    (labels / "val.npy").rename(labels / "val.cache")
+    evosplit_yolo(data, tmp_path / "out", RATIOS, layout="tree", overwrite=True)
+    assert sorted(path.name for path in labels.glob("*.cache")) == ["train.cache"]
 
 
 def test_audit(data):
