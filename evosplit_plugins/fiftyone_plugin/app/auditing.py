@@ -109,7 +109,7 @@ class AuditSplit(RecordOperator):
         source, audit = _judge(ctx, on_progress)
         result = audit_result(audit)
         if audit.instead is not None and (audit.leaks or _is_better(audit.instead, audit.split)):
-            result["instead"] = {**ctx.params, "audit": _keep(_instead(source, audit.instead))}
+            result["instead"] = {**ctx.params, "audit": _keep(_instead(ctx, source, audit.instead))}
         return result
 
     def _stream(self, ctx: Any) -> Iterator[Any]:
@@ -184,7 +184,7 @@ def _wanted(ctx: Any) -> _Instead:
     source, audit = _judge(ctx)
     if audit.instead is None:
         raise EvoSplitError("EvoSplit has no split to give instead; audit again")
-    return _instead(source, audit.instead)
+    return _instead(ctx, source, audit.instead)
 
 
 def _is_better(split: Split, than: Split) -> bool:
@@ -192,12 +192,14 @@ def _is_better(split: Split, than: Split) -> bool:
     return any(here[key] < there[key] for key in JUDGED)
 
 
-def _instead(source: FiftyOneSource, made: Split) -> _Instead:
+def _instead(ctx: Any, source: FiftyOneSource, made: Split) -> _Instead:
     """Return EvoSplit's split with a row for each sample; one in two subsets had two, which belong together."""
     first = {unit: row for row, unit in reversed(list(enumerate(source.units)))}
     rows = np.array(sorted(first.values()), dtype=np.int64)
     ids = np.array([source.units[row] for row in rows.tolist()], dtype=object)
-    split = replace(part_of(made, rows, ids), source=source.provenance)
+    groups = several(ctx.params.get("group_by"))
+    settings = {**made.settings, **({"group_by": list(groups)} if groups else {})}
+    split = replace(part_of(made, rows, ids), source=source.provenance, settings=settings)
     return _Instead(source.dataset.name, split, source.field, tuple(source.labels))
 
 

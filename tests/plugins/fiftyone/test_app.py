@@ -212,9 +212,12 @@ def test_split(open_app, new_pictures):
         output = app.execute()
         app.see(output.get_by_text("Label distribution"))
         app.see(output.locator(".js-plotly-plot .point"))
-        for text in ("What each subset holds", "random", "bound", "train"):
+        app.see(output.get_by_text("What each subset holds"))
+        app.see(output.get_by_text(re.compile(r"^32 \(80\.0\s%\)$")))
+        assert not output.get_by_text("What the measures mean").is_visible()
+        app.button("All numbers", output).click()
+        for text in ("In words", "random", "bound", "What the measures mean"):
             app.see(output.get_by_text(text, exact=True))
-        app.see(output.get_by_text(re.compile(r"^32\s+80\.0\s%$")))
         assert subset_tags(dataset) == {"train": 32, "val": 4, "test": 4}
         app.button("Done").click()
         app.page.locator("[data-cy=sidebar-field-arrow-enabled-tags]").click()
@@ -289,6 +292,7 @@ def test_groups_and_strata(open_app, scene_pictures):
         app.choose(form, 2, "weather")
         form.get_by_text("Keep what is already in a subset").click()
         output = app.execute()
+        app.see(app.button("All numbers", output)).click()
         app.see(output.get_by_text(re.compile("Groups: 12, all of them whole")))
         for text in ("groups", "locked", "sun", "rain"):
             app.see(output.get_by_text(text, exact=True))
@@ -317,7 +321,7 @@ def test_proposal_and_clicks(open_app, scene_pictures):
         app.see(form.get_by_text(re.compile("^together: scene · into sample tags")))
         app.see(form.get_by_text(re.compile(r"\(12 groups, the largest of 4 samples\)")))
         output = app.execute()
-        app.see(output.get_by_text(re.compile("Groups: 12, all of them whole")))
+        app.see(output.get_by_text("groups", exact=True))
         app.button("Open the EvoSplit panel", output).click()
         app.button("Done").click()
         panel = app.page.locator(PANEL)
