@@ -108,7 +108,7 @@ class AuditSplit(RecordOperator):
     def _judged(self, ctx: Any, on_progress: OnProgress | None) -> dict[str, Any]:
         source, audit = _judge(ctx, on_progress)
         result = audit_result(audit)
-        if audit.instead is not None and (audit.leaks or _is_better(audit.instead, audit.split)):
+        if audit.instead is not None and _is_better(audit.instead, audit):
             result["instead"] = {**ctx.params, "audit": _keep(_instead(ctx, source, audit.instead))}
         return result
 
@@ -187,9 +187,10 @@ def _wanted(ctx: Any) -> _Instead:
     return _instead(ctx, source, audit.instead)
 
 
-def _is_better(split: Split, than: Split) -> bool:
-    here, there = split.measures.to_dict(), than.measures.to_dict()
-    return any(here[key] < there[key] for key in JUDGED)
+def _is_better(split: Split, audit: Audit) -> bool:
+    """Tell whether a split is worth taking: it leaves no subset empty, and mends leaks or is more even."""
+    here, there = split.measures.to_dict(), audit.split.measures.to_dict()
+    return all(split.sizes) and (bool(audit.leaks) or any(here[key] < there[key] for key in JUDGED))
 
 
 def _instead(ctx: Any, source: FiftyOneSource, made: Split) -> _Instead:

@@ -286,6 +286,7 @@ def add_table(outputs: Any, name: str, title: str, columns: Mapping[str, str], *
     style: dict[str, Any] = dict(_TABLE)
     if clicks:
         style["tableBodyRow"] = {"sx": {"cursor": "pointer", "&:hover": {"backgroundColor": "action.hover"}}}
+        clicks["description"] = "Click a row to see its samples."
     table = types.TableView(label=title, size="small", componentsProps=style, **clicks)
     for key, heading in columns.items():
         table.add_column(key, label=heading)

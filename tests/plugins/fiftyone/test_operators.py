@@ -898,6 +898,8 @@ class TestExecute:
         assert all(len(found) == 1 for found in parts.values())
         operator(foo, "undo_split")(scene_dataset)
         assert scene_dataset.values("part") == ["a", "b"] * 24
+        scene_dataset.set_values("filepath", ["/one.png"] * 48)  # what would leave a subset empty is not offered
+        assert "instead" not in operator(foo, "audit_split").execute(context(scene_dataset, {"where": "part"}))
 
     def test_a_field_of_others(self, foo, dataset, tmp_path):
         """The forms refuse a field that EvoSplit did not write until its switch is on."""
@@ -985,6 +987,7 @@ class TestPanel:
         assert list(first)[-1] == "details"
         assert list(first).index("labels") < list(first).index("sizes")
         assert "Labels: **" in shown(first, "summary")
+        assert first["sizes"]["view"]["description"] == "Click a row to see its samples."
         operations = panel_call(foo, dataset, "render", state={"details": True})
         schema, tables = panel_schema(operations), panel_tables(operations)
         assert list(schema)[-2:] == ["measures", "meanings"]
