@@ -193,11 +193,11 @@ def _drawn(report: SplitReport) -> dict[str, Any]:
 def _packed(tables: Sequence[Table]) -> dict[str, Any]:
     """Pack tables for `_add_tables`: the first is seen at once, the rows of the others are in a list that is folded."""
     named = {f"table{at}": table for at, table in enumerate(tables)}
-    first, *others = ({name: table_rows(table)} for name, table in named.items())
+    first, *others = named
     return {
         "tables": {name: {"title": table.title, "columns": table_columns(table)} for name, table in named.items()},
-        **first,
-        "numbers": [{name: rows for table in others for name, rows in table.items()}],
+        first: table_rows(named[first]),
+        "numbers": [{name: table_rows(named[name]) for name in others}],
     }
 
 
