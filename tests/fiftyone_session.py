@@ -132,7 +132,7 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def wait_for_port(port: int, process: subprocess.Popen[bytes], log: Path, timeout: float = 60) -> None:
+def wait_for_port(port: int, process: subprocess.Popen[bytes], log: Path, timeout: float = 180) -> None:
     """Wait until the process listens; show its log when it dies instead."""
     deadline = time.monotonic() + timeout
     while time.monotonic() < deadline:

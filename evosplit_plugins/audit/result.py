@@ -106,17 +106,21 @@ class Audit:
         """Say what EvoSplit gives instead; empty without a comparison."""
         if self.instead is None:
             return []
+        if 0 in self.instead.sizes:
+            empty = self.instead.names[self.instead.sizes.index(0)]
+            return [f"EvoSplit has nothing to give instead: with whole groups nothing is left for {empty}."]
         here, there = self.split.measures.to_dict(), self.instead.measures.to_dict()
         better = [
             f"{name} {here[key] / there[key]:.1f} times smaller" if there[key] else f"{name} 0"
             for key, name in (("ld", "LD"), ("ld_occurrences", "LD'"), ("lpd", "LPD"))
             if here[key] > there[key] * _AS_GOOD
         ]
-        if not better:
-            return ["EvoSplit finds nothing better at the same sizes."]
         sizes = "the same sizes"
         if self.instead.sizes != self.split.sizes:
             sizes = f"sizes of {', '.join(map(str, self.instead.sizes))}, since groups stay whole"
+        if not better:
+            kept = "; it keeps together what leaks here" if self.leaks else ""
+            return [f"EvoSplit finds nothing more even at {sizes}{kept}."]
         lines = [f"EvoSplit at {sizes}: {', '.join(better)}."]
         missing = int(here["flz"] - there["flz"])
         if missing > 0:

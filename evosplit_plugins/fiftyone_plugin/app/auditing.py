@@ -108,8 +108,8 @@ class AuditSplit(RecordOperator):
     def _judged(self, ctx: Any, on_progress: OnProgress | None) -> dict[str, Any]:
         source, audit = _judge(ctx, on_progress)
         result = audit_result(audit)
-        if audit.instead is not None and (audit.leaks or _is_better(audit.instead, audit.split)):
-            result["instead"] = {**ctx.params, "audit": _keep(_instead(source, audit.instead))}
+        if audit.instead is not None and _is_better(audit.instead, audit):
+            result["instead"] = {**ctx.params, "audit": _keep(_instead(ctx, source, audit.instead))}
         return result
 
     def _stream(self, ctx: Any) -> Iterator[Any]:
@@ -184,20 +184,23 @@ def _wanted(ctx: Any) -> _Instead:
     source, audit = _judge(ctx)
     if audit.instead is None:
         raise EvoSplitError("EvoSplit has no split to give instead; audit again")
-    return _instead(source, audit.instead)
+    return _instead(ctx, source, audit.instead)
 
 
-def _is_better(split: Split, than: Split) -> bool:
-    here, there = split.measures.to_dict(), than.measures.to_dict()
-    return any(here[key] < there[key] for key in JUDGED)
+def _is_better(split: Split, audit: Audit) -> bool:
+    """Tell whether a split is worth taking: it leaves no subset empty, and mends leaks or is more even."""
+    here, there = split.measures.to_dict(), audit.split.measures.to_dict()
+    return all(split.sizes) and (bool(audit.leaks) or any(here[key] < there[key] for key in JUDGED))
 
 
-def _instead(source: FiftyOneSource, made: Split) -> _Instead:
+def _instead(ctx: Any, source: FiftyOneSource, made: Split) -> _Instead:
     """Return EvoSplit's split with a row for each sample; one in two subsets had two, which belong together."""
     first = {unit: row for row, unit in reversed(list(enumerate(source.units)))}
     rows = np.array(sorted(first.values()), dtype=np.int64)
     ids = np.array([source.units[row] for row in rows.tolist()], dtype=object)
-    split = replace(part_of(made, rows, ids), source=source.provenance)
+    groups = several(ctx.params.get("group_by"))
+    settings = {**made.settings, **({"group_by": list(groups)} if groups else {})}
+    split = replace(part_of(made, rows, ids), source=source.provenance, settings=settings)
     return _Instead(source.dataset.name, split, source.field, tuple(source.labels))
 
 

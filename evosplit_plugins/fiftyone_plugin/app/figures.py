@@ -8,27 +8,48 @@ from typing import Any
 
 from evosplit import ParetoFront, SplitReport
 from evosplit.report import plotly
+from evosplit.report.numbers import LabelRow
 from evosplit.report.tables import objective_titles
 
-__all__ = ["front_figure", "hidden_objectives", "label_figure", "of_fixed_height", "shown_labels"]
+__all__ = ["front_figure", "hidden_objectives", "label_figure", "labels_in_words", "of_fixed_height"]
 
 LABELS_AT_FIRST = 24
 LABELS_AT_MOST = 1000
 _AXIS = "% more or less than its share"  # the words above it say what is beside the names
 _LEGEND_ROW = 19  # pixels
+_MARKED, _NOTICEABLE = 5, 0.1  # labels at most; how far they are off their shares at least
 _CONFIG = {"displayModeBar": False, "scrollZoom": False, "responsive": True}  # the wheel scrolls the panel
 
 
-def shown_labels(report: SplitReport, *, everything: bool) -> int:
-    """Return how many labels the figure shows, the rarest first."""
-    return min(len(report.occurring), LABELS_AT_MOST if everything else LABELS_AT_FIRST)
+def _shown(report: SplitReport, *, everything: bool) -> Sequence[LabelRow]:
+    return report.occurring[: LABELS_AT_MOST if everything else LABELS_AT_FIRST]
+
+
+def _marked(rows: Sequence[LabelRow]) -> set[int]:
+    """Tell which rows are worth a look: of those that are noticeably off, the ones with most samples to move."""
+    off = [at for at, row in enumerate(rows) if row.misplaced and not row.missing and row.deviation > _NOTICEABLE]
+    return set(sorted(off, key=lambda at: -rows[at].misplaced)[:_MARKED])
+
+
+def labels_in_words(report: SplitReport, *, everything: bool = False) -> str:
+    """Say what `label_figure` shows."""
+    rows = _shown(report, everything=everything)
+    which = f"{len(rows):,} of {len(report.occurring):,} labels. " if len(rows) < len(report.occurring) else ""
+    bold = " Bold: those of which most samples are in the wrong subset." if _marked(rows) else ""
+    return (
+        f"{which}The rarest labels on top, beside each the samples that have it: how much more or less than its "
+        f"share a subset holds; grey bars show random splits, a cross a label that a subset lacks.{bold}"
+    )
 
 
 def label_figure(report: SplitReport, *, everything: bool = False) -> dict[str, Any]:
     """Draw how far each label is from its share in each subset, and in random splits; the rarest on top."""
-    shown = max(shown_labels(report, everything=everything), 1)
-    figure = plotly.label_figure(report, limit=shown)
+    rows = _shown(report, everything=everything)
+    figure = plotly.label_figure(report, limit=max(len(rows), 1))
     layout = figure["layout"]
+    names = layout["yaxis"]["ticktext"]
+    for at in _marked(rows):
+        names[at] = f"<b>{names[at]}</b>"
     # Held by the top of the plot: what is placed by the axes stays behind when a resize changes the rows of the legend.
     layout["legend"] |= {"yref": "container", "y": 1, "yanchor": "top"}
     above = 16 + _LEGEND_ROW * ceil(len(figure["data"]) / 2)  # two names fit into the narrowest panel
@@ -66,4 +87,5 @@ def hidden_objectives(names: Sequence[str]) -> str:
 def of_fixed_height(figure: dict[str, Any]) -> dict[str, Any]:
     """Fix the height of the plot's element, from which a responsive plot takes its own whenever the window changes."""
     style = {"height": f"{figure['layout']['height']}px", "width": "100%"}
-    return {**figure, "config": _CONFIG, "componentsProps": {"plotly": {"style": style}}}
+    layout = {**figure["layout"], "hoverlabel": {"font": {"color": "black"}}}  # on the colour of the point
+    return {**figure, "layout": layout, "config": _CONFIG, "componentsProps": {"plotly": {"style": style}}}

@@ -16,11 +16,10 @@ from evosplit import Split, SplitReport
 from evosplit.report.sentences import highlights_of
 from evosplit.report.tables import Table, overview
 from evosplit_plugins.audit import Audit
-from evosplit_plugins.fiftyone_plugin.app.figures import label_figure
+from evosplit_plugins.fiftyone_plugin.app.figures import label_figure, labels_in_words
 
 __all__ = [
     "LABELS",
-    "LABELS_IN_WORDS",
     "PANEL",
     "add_notes",
     "add_table",
@@ -43,10 +42,6 @@ __all__ = [
 PANEL = "evosplit_panel"
 TAKE = "@evosplit/evosplit/take_audited"
 LABELS = "Label distribution"
-LABELS_IN_WORDS = (
-    "The rarest labels on top, beside each the samples that have it: how much more or less than its share a subset "
-    "holds; grey bars show random splits, a cross a label that a subset lacks."
-)
 _LABELS = 8
 _MEANINGS = {
     "ld": "for each label, the odds that a sample has it: how far they differ between a subset and the whole.",
@@ -78,6 +73,8 @@ _TABLE = {
         "sx": {"px": 0.5, "fontSize": "0.8rem", "&:first-of-type": {"overflowWrap": "anywhere", "minWidth": "3rem"}}
     },
 }
+_FOLDED = {"accordion": {"label": "All numbers", "defaultExpanded": False}}
+_OUTDENTED = {"container": {"sx": {"ml": -1, "mr": 1}}}  # the App indents lists, beyond the right edge too
 
 
 def plain(text: str) -> str:
@@ -125,16 +122,20 @@ def table_columns(table: Table) -> dict[str, str]:
 
 
 def table_rows(table: Table) -> list[dict[str, str]]:
-    """Return the rows of a table as the App reads them; a percent sign stays with its number."""
+    """Return the rows of a table as the App reads them; what the terminal aligns is told apart by parentheses."""
     keys = list(table_columns(table))
     kinds = [column.kind for column in table.columns]
     return [
-        {
-            key: text if kind == "name" else re.sub(" +%", "\xa0%", text)
-            for key, kind, text in zip(keys, kinds, texts, strict=True)
-        }
-        for texts in table.texts()
+        {key: _cell(text, kind) for key, kind, text in zip(keys, kinds, texts, strict=True)} for texts in table.texts()
     ]
+
+
+def _cell(text: str, kind: str) -> str:
+    if kind == "name":
+        return text
+    number, _, share = text.partition(" ") if kind == "part" else ("", "", text)
+    share = re.sub(" +%", "\xa0%", share.strip())  # the sign stays with its number
+    return f"{number} ({share})" if number else share
 
 
 def at_a_glance(report: SplitReport) -> str:
@@ -163,7 +164,7 @@ def split_result(split: Split, *, key: str, label_fields: Sequence[str], field: 
         "field": field,
         **{name: whole[name] for name in ("sizes", "measures", "random", "bound", "constraints")},
         "glance": at_a_glance(report),
-        "figure": label_figure(report),
+        **_drawn(report),
         "summary": list(in_words(report)),
         "notes": list(report.notes),
         "meanings": meanings(report),
@@ -179,16 +180,24 @@ def audit_result(audit: Audit) -> dict[str, Any]:
         "leaks": [str(leak) for leak in audit.leaks],
         "comparison": list(audit.comparison()),
         "notes": list(audit.split.notes),
-        "figure": label_figure(audit.report) if audit.report.occurring else None,
+        **(_drawn(audit.report) if audit.report.occurring else {}),
+        "meanings": meanings(audit.report),
         **_packed(shown_tables(audit.report, None if instead is None else ("EvoSplit", instead))),
     }
 
 
+def _drawn(report: SplitReport) -> dict[str, Any]:
+    return {"figure": label_figure(report), "figure_in_words": labels_in_words(report)}
+
+
 def _packed(tables: Sequence[Table]) -> dict[str, Any]:
+    """Pack tables for `_add_tables`: the first is seen at once, the rows of the others are in a list that is folded."""
     named = {f"table{at}": table for at, table in enumerate(tables)}
+    first, *others = named
     return {
         "tables": {name: {"title": table.title, "columns": table_columns(table)} for name, table in named.items()},
-        **{name: table_rows(table) for name, table in named.items()},
+        first: table_rows(named[first]),
+        "numbers": [{name: table_rows(named[name]) for name in others}],
     }
 
 
@@ -201,9 +210,7 @@ def split_output(result: Mapping[str, Any]) -> Any:
         done = f"Ended at {result['ended']}, written as {where}; see the EvoSplit panel of {result['dataset']}."
     outputs.view("done", types.Notice(label="  \n".join(filter(None, (plain(done), result.get("glance"))))))
     add_notes(outputs, result.get("notes") or ())
-    if result.get("figure"):
-        outputs.view("labels_header", types.HeaderView(label=LABELS, description=LABELS_IN_WORDS))
-        outputs.plot("labels", **result["figure"])
+    _add_figure(outputs, result)
     outputs.btn(
         "open_panel",
         label="Open the EvoSplit panel",
@@ -213,9 +220,6 @@ def split_output(result: Mapping[str, Any]) -> Any:
         params={"name": PANEL, "isActive": True, "layout": "horizontal"},
     )
     _add_tables(outputs, result)
-    if result.get("meanings"):
-        outputs.view("meanings", types.HeaderView(label="What the measures mean", description=result["meanings"]))
-    outputs.view("summary_header", types.HeaderView(label="In words", description=lines(result.get("summary") or ())))
     return types.Property(outputs, view=types.View(label="EvoSplit"))
 
 
@@ -237,16 +241,31 @@ def audit_output(result: Mapping[str, Any]) -> Any:
             on_click=TAKE,
             params=result["instead"],
         )
-    if result.get("figure"):
-        outputs.view("labels_header", types.HeaderView(label=LABELS, description=LABELS_IN_WORDS))
-        outputs.plot("labels", **result["figure"])
+    _add_figure(outputs, result)
     _add_tables(outputs, result)
     return types.Property(outputs, view=types.View(label="EvoSplit: audit"))
 
 
+def _add_figure(outputs: Any, result: Mapping[str, Any]) -> None:
+    if result.get("figure"):
+        outputs.view("labels_header", types.HeaderView(label=LABELS, description=result["figure_in_words"]))
+        outputs.plot("labels", **result["figure"])
+
+
 def _add_tables(outputs: Any, result: Mapping[str, Any]) -> None:
-    for name, table in (result.get("tables") or {}).items():
-        add_table(outputs, name, table["title"], table["columns"])
+    """Show what each subset holds; sentences and all other tables are folded, the measures with what they mean last."""
+    (first, sizes), *others = result["tables"].items()
+    add_table(outputs, first, sizes["title"], sizes["columns"])
+    numbers = types.Object()
+    if result.get("summary"):
+        numbers.view("summary", types.HeaderView(label="In words", description=lines(result["summary"])))
+    for name, table in others:
+        add_table(numbers, name, table["title"], table["columns"])
+    numbers.view("meanings", types.HeaderView(label="What the measures mean", description=result["meanings"]))
+    # The App folds items of lists only.
+    folded = types.View(componentsProps=_FOLDED)
+    view = types.ListView(items=folded, collapsible=True, read_only=True, componentsProps=_OUTDENTED)
+    outputs.list("numbers", numbers, view=view)
 
 
 def message_output(title: str, message: str, *, error: bool = False) -> Any:
@@ -267,6 +286,7 @@ def add_table(outputs: Any, name: str, title: str, columns: Mapping[str, str], *
     style: dict[str, Any] = dict(_TABLE)
     if clicks:
         style["tableBodyRow"] = {"sx": {"cursor": "pointer", "&:hover": {"backgroundColor": "action.hover"}}}
+        clicks["description"] = "Click a row to see its samples."
     table = types.TableView(label=title, size="small", componentsProps=style, **clicks)
     for key, heading in columns.items():
         table.add_column(key, label=heading)

@@ -21,7 +21,6 @@ from evosplit_plugins.fiftyone_plugin.app.comparing import in_words as compared_
 from evosplit_plugins.fiftyone_plugin.app.inputs import add_one
 from evosplit_plugins.fiftyone_plugin.app.output import (
     LABELS,
-    LABELS_IN_WORDS,
     PANEL,
     add_notes,
     add_table,
@@ -321,9 +320,7 @@ class EvoSplitPanel(foo.Panel):  # type: ignore[misc]  # fiftyone is untyped
     def _render_labels(self, ctx: Any, panel: Any, report: SplitReport) -> None:
         everything = bool(_remembered(ctx).get("everything"))
         occurring = len(report.occurring)
-        shown = figures.shown_labels(report, everything=everything)
-        which = f"{shown} of {occurring} labels. " if shown < occurring else ""
-        words = f"{which}{LABELS_IN_WORDS} Click a point to see its samples."
+        words = f"{figures.labels_in_words(report, everything=everything)} Click a point to see its samples."
         panel.view("labels_header", types.HeaderView(label=LABELS, description=words))
         panel.plot("labels", on_click=self.on_bar, **figures.label_figure(report, everything=everything))
         if occurring > figures.LABELS_AT_FIRST:

@@ -55,7 +55,7 @@ def add_preview(inputs: Any, ctx: Any, samples: Any, counter: Counter) -> None:
         if found is not None:
             _check_weights(request, found, subsets)
         placed = _placed(counter, samples, request)
-        together = _together(counter, samples, request)
+        together = _together(counter, samples, request, subsets)
         proposals = _proposals(ctx, counter, samples, request, chosen, found, subsets)
     except EvoSplitError as error:
         refuse(inputs, in_a_sentence(error), "request_error")
@@ -191,8 +191,8 @@ def _lost(counter: Counter, samples: Any, request: SplitRequest) -> str:
     return "" if request.field is None else counter.ask(asked, find) or ""
 
 
-def _together(counter: Counter, samples: Any, request: SplitRequest) -> str:
-    """Say how many groups there are, unless finding out would keep the user waiting."""
+def _together(counter: Counter, samples: Any, request: SplitRequest, subsets: Subsets) -> str:
+    """Say how many groups there are, unless finding out would keep the user waiting; one in two subsets is an error."""
     by, source = request.request.groups, request.reading.near_duplicates
     threshold, regex = request.reading.duplicate_threshold, request.request.group_regex
     if not by and source is None and regex is None:
@@ -209,10 +209,16 @@ def _together(counter: Counter, samples: Any, request: SplitRequest) -> str:
         links = [Links(values, f"{name}=" if len(by) > 1 else "") for name, values in known.groups.items()]
         if regex is not None:
             links.append(Links(regex_values(regex, [files[unit] for unit in units])))
-        sizes = collections.Counter(name for name in joined([*links, *near]) or () if name is not None)
+        groups = joined([*links, *near]) or []
+        if request.keep_existing and groups:
+            there = subsets_of_units(reading.root_dataset(samples), units, subsets.names, request.field)
+            placed = [each[0] if each else None for each in there]
+            resolve_constraints(LabelCounts([[0]] * len(units)), subsets, groups=groups, locked=placed)
+        sizes = collections.Counter(name for name in groups if name is not None)
         if not sizes:
             return " (no groups were found)"
         largest = counted(max(sizes.values()), "sample", "samples")
         return f" ({counted(len(sizes), 'group', 'groups')}, the largest of {largest})"
 
-    return counter.ask(["groups", *by, source, threshold, regex], find) or ""
+    kept = [request.field, *subsets.names] if request.keep_existing else []
+    return counter.ask(["groups", *by, source, threshold, regex, kept], find) or ""

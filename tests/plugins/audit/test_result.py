@@ -112,8 +112,12 @@ def test_nothing_better_is_admitted():
     """Where EvoSplit gains nothing, it says so."""
     counts = LabelCounts([[1], [0], [1], [0]])
     told = audit(found(("a", "b"), [0, 0, 1, 1], counts), effort="fast")
-    assert told.comparison() == ["EvoSplit finds nothing better at the same sizes."]
+    assert told.comparison() == ["EvoSplit finds nothing more even at the same sizes."]
     assert told.times_random["ld"] == 0
+    leaking = audit(found(("a", "b"), [0, 0, 1, 1], counts, ids=["x", 1, "x", 3]), effort="fast")
+    assert leaking.comparison()[0].endswith("; it keeps together what leaks here.")
+    one = audit(found(("a", "b"), [0, 0, 1, 1], counts, ids=["x"] * 4), effort="fast")
+    assert one.comparison() == ["EvoSplit has nothing to give instead: with whole groups nothing is left for b."]
 
 
 def test_the_comparison_keeps_together_what_belongs_together():

@@ -212,9 +212,12 @@ def test_split(open_app, new_pictures):
         output = app.execute()
         app.see(output.get_by_text("Label distribution"))
         app.see(output.locator(".js-plotly-plot .point"))
-        for text in ("What each subset holds", "random", "bound", "train"):
+        app.see(output.get_by_text("What each subset holds"))
+        app.see(output.get_by_text(re.compile(r"^32 \(80\.0\s%\)$")))
+        assert not output.get_by_text("What the measures mean").is_visible()
+        app.button("All numbers", output).click()
+        for text in ("In words", "random", "bound", "What the measures mean"):
             app.see(output.get_by_text(text, exact=True))
-        app.see(output.get_by_text(re.compile(r"^32\s+80\.0\s%$")))
         assert subset_tags(dataset) == {"train": 32, "val": 4, "test": 4}
         app.button("Done").click()
         app.page.locator("[data-cy=sidebar-field-arrow-enabled-tags]").click()
@@ -289,6 +292,7 @@ def test_groups_and_strata(open_app, scene_pictures):
         app.choose(form, 2, "weather")
         form.get_by_text("Keep what is already in a subset").click()
         output = app.execute()
+        app.see(app.button("All numbers", output)).click()
         app.see(output.get_by_text(re.compile("Groups: 12, all of them whole")))
         for text in ("groups", "locked", "sun", "rain"):
             app.see(output.get_by_text(text, exact=True))
@@ -317,7 +321,7 @@ def test_proposal_and_clicks(open_app, scene_pictures):
         app.see(form.get_by_text(re.compile("^together: scene · into sample tags")))
         app.see(form.get_by_text(re.compile(r"\(12 groups, the largest of 4 samples\)")))
         output = app.execute()
-        app.see(output.get_by_text(re.compile("Groups: 12, all of them whole")))
+        app.see(output.get_by_text("groups", exact=True))
         app.button("Open the EvoSplit panel", output).click()
         app.button("Done").click()
         panel = app.page.locator(PANEL)
@@ -341,17 +345,27 @@ def test_proposal_and_clicks(open_app, scene_pictures):
 
 
 def test_torn_group(open_app, scene_pictures):
-    """A scene whose pictures are kept in two subsets is named in the App, and nothing is changed."""
-    scene_pictures[:1].tag_samples("train")
-    scene_pictures[1:2].tag_samples("test")
-    with open_app(scene_pictures) as app:
+    """A scene that is kept in two subsets is named while the form is filled in, and by a run that finds it later."""
+    from playwright.sync_api import expect
+
+    torn = re.compile("locked into more than one subset.*scene 0")
+
+    def keep(app):
         form = app.open_form()
         app.unfold(form)
         app.choose(form, 1, "scene")
         form.get_by_text("Keep what is already in a subset").click()
-        output = app.execute()
-        app.see(output.get_by_text(re.compile("locked into more than one subset.*scene 0")))
-        app.see(app.page.get_by_role("alert").get_by_text(re.compile("locked into more than one subset")))
+        return form
+
+    scene_pictures[:1].tag_samples("train")
+    with open_app(scene_pictures) as app:
+        app.see(keep(app).get_by_text("1 stays in its subset"))
+        scene_pictures[1:2].tag_samples("test")  # by somebody else, after the form was checked
+        app.see(app.execute().get_by_text(torn))
+        app.see(app.page.get_by_role("alert").get_by_text(torn))
+        app.button("Done").click()
+        app.see(keep(app).get_by_text(torn))
+        expect(app.button("Execute")).to_be_disabled(timeout=PATIENCE)
     assert subset_tags(scene_pictures) == {"train": 1, "test": 1}
 
 

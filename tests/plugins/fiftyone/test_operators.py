@@ -90,6 +90,13 @@ def shown(properties, name):
     return properties[name]["view"]["label"]
 
 
+def folded(properties):
+    """Give the properties of what is folded under All numbers."""
+    assert properties["numbers"]["view"]["collapsible"]
+    assert properties["numbers"]["view"]["items"]["componentsProps"]["accordion"]["defaultExpanded"] is False
+    return properties["numbers"]["type"]["element_type"]["properties"]
+
+
 class TestRegistration:
     """What FiftyOne finds."""
 
@@ -551,7 +558,9 @@ class TestExecute:
         assert done.result.result["sizes"] == {"train": 20, "test": 20}
         assert dataset.count_sample_tags() == {"mine": 40, "train": 20, "test": 20}
         schema = done.metadata["outputs_schema"]["type"]["properties"]
-        assert {"open_panel", *done.result.result["tables"]} <= set(schema)
+        first, *others = done.result.result["tables"]
+        assert {"open_panel", first} <= set(schema)
+        assert list(folded(schema)) == ["summary", *others, "meanings"]
         said = f"Ended at {done.result.result['ended']}, written as sample tags; see the EvoSplit panel of "
         assert shown(schema, "done").startswith(said)
 
@@ -590,8 +599,9 @@ class TestExecute:
         assert subset["scene 0"] == {"test"}
         assert result["constraints"]["groups"]["total"] == 12
         assert result["constraints"]["locked"] == {"train": 0, "test": 4}
+        rows = {**result, **result["numbers"][0]}
         tables = {
-            table["title"]: [{table["columns"][key]: text for key, text in row.items()} for row in result[name]]
+            table["title"]: [{table["columns"][key]: text for key, text in row.items()} for row in rows[name]]
             for name, table in result["tables"].items()
         }
         sizes = tables["What each subset holds"]
@@ -626,7 +636,7 @@ class TestExecute:
         output = messages[-1].body.params
         properties = output["outputs"]["type"]["properties"]
         assert properties["notes"]["view"]["name"] == "Warning"
-        assert "Groups: 12, all of them whole" in properties["summary_header"]["view"]["description"]
+        assert "Groups: 12, all of them whole" in folded(properties)["summary"]["view"]["description"]
         assert [c["label"] for c in properties["table0"]["view"]["columns"]][-2:] == ["groups", "locked"]
         self.check_all(scene_dataset, output["results"])
 
@@ -837,17 +847,21 @@ class TestExecute:
         dataset[:20].tag_samples("train")
         dataset[20:].tag_samples("test")
         dataset[:1].tag_samples("test")
+        dataset.set_values("pair", [str(i // 2) for i in range(40)])
         assert {"where", "tags", "group_by"} <= set(form(foo, dataset, name="audit_split"))
-        ctx = context(dataset, {"tags": ["train", "test"]}, spaces={})
+        ctx = context(dataset, {"tags": ["train", "test"], "group_by": ["pair"]}, spaces={})
         *_, last = operator(foo, "audit_split").execute(ctx)
         result, properties = last.body.params["results"], last.body.params["outputs"]["type"]["properties"]
         assert shown(properties, "leaks").startswith("Leak: ")
         assert "EvoSplit" in result["tables"]["table1"]["columns"].values()
+        assert list(folded(properties))[-1] == "meanings"
         json.dumps(result)
         assert properties["labels"]["view"]["data"]
         params = properties["take"]["view"]["params"]
         taken = operator(foo, "take_audited").execute(context(dataset, params, spaces={}))
         assert taken["message"].startswith("Written: train ")
+        (recorded,) = form(foo, dataset, name="save_manifest")["run_key"]["view"]["choices"]
+        assert "effort fast · groups by pair" in recorded["label"]
         tags = dataset.values("tags")
         assert all(len({"train", "test"} & set(found)) == 1 for found in tags)
         operator(foo, "undo_split")(dataset)
@@ -884,6 +898,8 @@ class TestExecute:
         assert all(len(found) == 1 for found in parts.values())
         operator(foo, "undo_split")(scene_dataset)
         assert scene_dataset.values("part") == ["a", "b"] * 24
+        scene_dataset.set_values("filepath", ["/one.png"] * 48)  # what would leave a subset empty is not offered
+        assert "instead" not in operator(foo, "audit_split").execute(context(scene_dataset, {"where": "part"}))
 
     def test_a_field_of_others(self, foo, dataset, tmp_path):
         """The forms refuse a field that EvoSplit did not write until its switch is on."""
@@ -971,12 +987,13 @@ class TestPanel:
         assert list(first)[-1] == "details"
         assert list(first).index("labels") < list(first).index("sizes")
         assert "Labels: **" in shown(first, "summary")
+        assert first["sizes"]["view"]["description"] == "Click a row to see its samples."
         operations = panel_call(foo, dataset, "render", state={"details": True})
         schema, tables = panel_schema(operations), panel_tables(operations)
         assert list(schema)[-2:] == ["measures", "meanings"]
         said = schema["meanings"]["view"]["description"]
         assert [text.split("**")[1] for text in said.splitlines()] == ["LD", "LD'", "LPD", "LPD'", "ED", "FLZ"]
-        assert [row["samples"] for row in tables[SIZES]] == ["20  50.0\xa0%"] * 2
+        assert [row["samples"] for row in tables[SIZES]] == ["20 (50.0\xa0%)"] * 2
         instances = [int(row["instances"].split()[0]) for row in tables[SIZES]]
         assert instances == [row.instances.count for row in split.report().subsets]
         assert tables[MEASURES][0]["measure"] == "LD, samples per label"
@@ -1253,6 +1270,19 @@ class TestFigures:
         assert [trace["name"] for trace in figure["data"]][:2] == ["train", "test"]
         for off in zip(*(trace["x"] for trace in figure["data"][:2]), strict=True):
             assert sum(off) == pytest.approx(0)  # of two equal shares, what one has too much the other lacks
+
+    def test_marks(self, fiftyone):
+        """Of labels that are noticeably off, those with most samples in the wrong subset are bold, and words say so."""
+        from evosplit_plugins.fiftyone_plugin.app.figures import label_figure, labels_in_words
+
+        rows = [["off"]] * 12 + [["even"]] * 5 + [[]] * 3 + [["off"]] * 2 + [["even"]] * 5 + [[]] * 13
+        counts = LabelCounts.from_lists(rows)
+        uneven = evosplit.split(counts, (0.5, 0.5), locked=["train"] * 20 + ["test"] * 20, method="random")
+        assert label_figure(uneven.report())["layout"]["yaxis"]["ticktext"] == ["even (10) ", "<b>off (14) </b>"]
+        assert "Bold: " in labels_in_words(uneven.report())
+        even = evosplit.split(counts, (0.5, 0.5), **PARAMS).report()
+        assert "<b>" not in json.dumps(label_figure(even))
+        assert "Bold: " not in labels_in_words(even)
 
     def test_names_are_text(self, fiftyone, report):
         """No label name reaches Plotly unescaped."""
