@@ -90,8 +90,9 @@ def with_constant(name: str, value: Any) -> Iterator[None]:
 @contextmanager
 def without(part: str) -> Iterator[None]:
     """Take away a part of the engine that hangs on no constant."""
+    from evosplit.front import NEGLIGIBLE
     from evosplit.methods.evosplit import solve
-    from evosplit.methods.evosplit.landscape import NEGLIGIBLE, Landscape
+    from evosplit.methods.evosplit.landscape import Landscape
     from evosplit.methods.random import Random
 
     cells = Landscape.cells

@@ -14,6 +14,7 @@ from strategies import problems
 from evosplit import EvoSplitWarning, LabelCounts, crowd, kfold, measure, split
 from evosplit._kernels import exchange
 from evosplit.constraints import resolve_constraints
+from evosplit.front import NEGLIGIBLE
 from evosplit.methods import exhaustive
 from evosplit.methods.base import Run
 from evosplit.methods.evosplit import budget, landscape, solve, start
@@ -219,7 +220,7 @@ def test_samples_weigh_more_where_the_starts_leave_little():
         land = Landscape(problem, [made], stream)
         at = [block.name for block in problem.blocks]
         left = land.score(land.starts[0]).blocks
-        samples, instances = (left[at.index(name)] + landscape.NEGLIGIBLE for name in ("samples", "instances"))
+        samples, instances = (left[at.index(name)] + NEGLIGIBLE for name in ("samples", "instances"))
         weights = land.of_blocks((0.25, 0.25, 0.5))
         assert weights[at.index("samples")] + weights[at.index("instances")] == pytest.approx(0.5)
         assert weights[at.index("samples")] / weights[at.index("instances")] == pytest.approx(instances / samples)
