@@ -29,7 +29,7 @@ python_of = for found in python$(1) $$HOME/.pyenv/versions/$(1).*/bin/python; do
 	if $$found -c "" 2>/dev/null; then echo $$found; break; fi; done
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # uv takes a tenth of pip's time; where it cannot find what pip can, by a mirror in pip's settings for example, pip does it.
-# Both compile what they install: else each process compiles it anew where Python may not write, FiftyOne in 9 CPU seconds.
+# Both compile what they install: else each process would do so anew where Python may not write.
 install = $(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python $(1) || $(PIP) install $(1)
 # Extras stand in variables, since a comma ends an argument of call.
 SHOWN := .[coco,demo]
@@ -37,8 +37,7 @@ DOCUMENTED := .[coco,yolo,hf,sklearn,report,demo]
 DEMO := demo
 DEMO_SOURCES := $(wildcard evosplit_plugins/demo/*.py)
 
-# Python keeps the bytecode of what it has loaded once. The tests start hundreds of processes: without it, which uv does
-# not make either, each of them would compile all modules anew, for two thirds of its time.
+# The tests start hundreds of processes: without bytecode each of them would compile this project's modules anew.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
