@@ -585,7 +585,7 @@ class TestExecute:
         assert shown(audited.metadata["outputs_schema"]["type"]["properties"], "verdict")
         exported = run("export_subsets", {"output": str(tmp_path / "out")})
         assert exported.run_state == "completed", exported.result.error
-        assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["test", "train"]
+        assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [".evosplit.json", "test", "train"]
         assert run("export_subsets", {"output": str(tmp_path / "nowhere" / "out")}).run_state == "failed"
 
     def check_all(self, dataset, result):
