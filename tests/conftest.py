@@ -11,6 +11,7 @@ import pytest
 from hypothesis import settings
 
 from evosplit.methods.evosplit import budget
+from evosplit.report import baselines
 
 # The same examples everywhere: what is green here is green elsewhere. New ones: --hypothesis-profile=explore.
 # The first example compiles the kernels, so a deadline per example would fail at random.
@@ -79,12 +80,13 @@ def pytest_collection_modifyitems(items):
 
 @pytest.fixture(autouse=True, scope="module")
 def search_length():
-    """Give searches a fiftieth of their work: what tests ask for holds however short a search is.
+    """Give searches a fiftieth of their work, and reports few random splits: what tests ask for holds all the same.
 
     A module that needs whole searches has a fixture of this name; commands run in processes of their own have them.
     """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(budget, "BASE", 4_000_000)
+        patch.setattr(baselines, "MOST_DRAWS", 10)
         yield
 
 

@@ -175,8 +175,10 @@ def measure(
     return measures_of(tables, tables.sizes if wanted is None else np.array(wanted))
 
 
-def measures_of(tables: SubsetTables, wanted_sizes: npt.NDArray[Any]) -> Measures:
-    """Compute every measure from the subset tables."""
+def measures_of(
+    tables: SubsetTables, wanted_sizes: npt.NDArray[Any], *, bounds: tuple[float, float] | None = None
+) -> Measures:
+    """Compute every measure from the subset tables; `bounds` are those of LD and LPD, where they are known."""
     sizes, samples = tables.sizes, tables.samples
     k = len(sizes)
     totals = samples.sum(axis=1)
@@ -185,6 +187,8 @@ def measures_of(tables: SubsetTables, wanted_sizes: npt.NDArray[Any]) -> Measure
     share_in_subset = samples[occurs] / np.maximum(sizes, 1)
     missing = samples == 0
     excess = (samples[occurs] / totals[occurs, None] - sizes / sizes.sum()).max(axis=1) if occurs.any() else np.zeros(0)
+    if bounds is None:
+        bounds = odds_bound(totals, sizes), odds_bound(tables.pairs.sum(axis=1), sizes)
     return Measures(
         ld=_mean(tables.ld_terms),
         ld_occurrences=_mean(tables.ld_occurrence_terms),
@@ -196,8 +200,8 @@ def measures_of(tables: SubsetTables, wanted_sizes: npt.NDArray[Any]) -> Measure
         flz_bound=flz_bound(totals, k),
         rld=_mean(np.abs(share_in_subset - share) / share),
         dcp=_mean(excess),
-        ld_bound=odds_bound(totals, sizes),
-        lpd_bound=odds_bound(tables.pairs.sum(axis=1), sizes),
+        ld_bound=bounds[0],
+        lpd_bound=bounds[1],
     )
 
 

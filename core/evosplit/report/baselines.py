@@ -60,6 +60,8 @@ class Baselines:
     stratified: dict[str, dict[str, float]]
 
 
+MOST_DRAWS = 100  # random splits that a small set is compared with
+
 # A report of every trade-off of a front compares with the same splits.
 _cache: WeakKeyDictionary[LabelCounts, dict[Any, Baselines]] = WeakKeyDictionary()
 
@@ -74,7 +76,7 @@ def enough_draws(entries: int) -> int:
     >>> enough_draws(10_000), enough_draws(1_000_000), enough_draws(100_000_000)
     (100, 15, 5)
     """
-    return int(min(max(15_000_000 // max(entries, 1), 5), 100))
+    return int(min(max(15_000_000 // max(entries, 1), 5), MOST_DRAWS))
 
 
 def baselines_of(split: Split, counts: LabelCounts) -> Baselines:
@@ -98,13 +100,17 @@ def _baselines(split: Split, counts: LabelCounts) -> Baselines:
     draws = enough_draws(int((lengths * (lengths + 1) // 2).sum()) + counts.n_rows)
     measures: list[dict[str, float]] = []
     deviation = np.zeros(counts.n_labels)
+    bounds: dict[tuple[int, ...], tuple[float, float]] = {}  # by sizes, which only groups make different
     for assignment in _by_method("random", counts, subsets, constraints, draws):
         tables = subset_tables(counts, assignment, len(targets))
         strata = [stratum_table(stratum.counts, assignment, split.names) for stratum in asked]
         further = {"strata": strata_deviation(strata)} if strata else {}
-        measures.append(measures_of(tables, targets).to_dict() | further)
+        sizes = tuple(tables.sizes.tolist())
+        found = measures_of(tables, targets, bounds=bounds.get(sizes))
+        bounds[sizes] = found.ld_bound, found.lpd_bound
+        measures.append(found.to_dict() | further)
         deviation += deviations(tables.samples, tables.sizes) / draws
-    columns = {name: np.array([found[name] for found in measures], dtype=np.float64) for name in measures[0]}
+    columns = {name: np.array([each[name] for each in measures], dtype=np.float64) for name in measures[0]}
     random = {name: float(values.mean()) for name, values in columns.items()}
     if constraints is None or constraints.groups is None:
         random |= _expected(counts, subsets.sizes, constraints)

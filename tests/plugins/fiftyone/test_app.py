@@ -50,8 +50,6 @@ class App:
         self.alerts = []
         page.set_default_timeout(PATIENCE)
         page.on("dialog", lambda dialog: (self.alerts.append(dialog.message), dialog.dismiss()))
-        # Web fonts and the like: the App works offline.
-        page.route(lambda url: not url.startswith(address), lambda route: route.abort())
         page.goto(f"{address}/datasets/{dataset.name}{f'?view={view}' if view else ''}")
         page.wait_for_selector("[data-cy=fo-grid] [data-cy=looker]")
 
