@@ -30,11 +30,14 @@ def measured(peers: str, section: str) -> dict[str, dict[str, str]]:
     """Return the rows of a section of the results, by method."""
     rows = peers.split(f"\n## {section}\n", 1)[1].split("\n\n|", 1)[1].split("\n\n", 1)[0].splitlines()
     found = [dict(zip(cells(rows[0]), cells(row), strict=True)) for row in rows[2:]]
-    return {row["method"]: row for row in found}
+    return {row["method"].partition(" (")[0]: row for row in found}
 
 
 def table(rows: dict[str, dict[str, str]]) -> str:
-    """Lay out the rows: CPU seconds of a new process, the measures in parts of random's, the size error."""
+    """Lay out the rows: CPU seconds of a new process, the measures in parts of random's, the size error.
+
+    What was measured on another machine, and is quoted, has no CPU seconds.
+    """
     lines = [f"| method | CPU s | {' | '.join(MEASURES)} | ED |", "|---|--:|--:|--:|--:|--:|"]
     for method in METHODS:
         row = rows[method]
@@ -42,7 +45,7 @@ def table(rows: dict[str, dict[str, str]]) -> str:
         size_error = float(f"{float(row['ED']):.2g}")  # two digits, printed without an exponent
         values = [
             method,
-            f"{float(row['import s']) + float(row['first call s']):.1f}",
+            f"{float(row['import s']) + float(row['first call s']):.1f}" if row["import s"] else "–",
             *(f"{part:.2f}" for part in parts),
             f"{size_error:g}",
         ]

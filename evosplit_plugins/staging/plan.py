@@ -125,6 +125,12 @@ class Plan:
             ):
                 strange.append(str(self.path(spot)))
         if strange:
+            writers = {str(self.path((0, place))): run.writer for run in runs for place in run.files}
+            if others := [path for path in strange if writers.get(path, self.writer) != self.writer]:
+                raise EvoSplitError(
+                    f"{self.root} holds an output of the {writers[others[0]]} adapter ({listed(others, _SHOWN)}), "
+                    f"which {self.writer} does not replace; choose another output"
+                )
             written = "written by EvoSplit, or was changed since" if len(strange) == 1 else "written by EvoSplit"
             are = "exists, but was not" if len(strange) == 1 else "exist, but were not"
             raise EvoSplitError(f"{listed(strange, _SHOWN)} {are} {written}; move it away, or choose another output")

@@ -388,6 +388,17 @@ def test_an_earlier_output_is_replaced_whole(tmp_path):
     assert "pictures1/copy" in found
 
 
+def test_the_output_of_another_adapter_is_named(tmp_path):
+    """What another adapter wrote is not replaced, and the message says whose it is."""
+    with Plan(tmp_path / "out", writer="other", files=[PurePosixPath("x")]).stage() as stage:
+        stage.path(PurePosixPath("x")).write_text("theirs")
+        stage.commit()
+    refusal = pytest.raises(EvoSplitError, match=r"out holds an output of the other adapter \(.*x\), which test does")
+    with refusal, Plan(tmp_path / "out", writer="test", files=[PurePosixPath("x")], overwrite=True).stage():
+        pass
+    assert (tmp_path / "out" / "x").read_text() == "theirs"
+
+
 @pytest.mark.parametrize("name", ["a b", "-a", "ü 😀", "new\nline", "a\\b", "%s", "'\"", " a ", "[a]*", "con."])
 def test_an_earlier_output_is_replaced_whatever_its_names(tmp_path, name):
     """A name that the file system takes is written, recorded and replaced."""
