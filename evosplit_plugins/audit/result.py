@@ -121,7 +121,8 @@ class Audit:
         if not better:
             kept = "; it keeps together what leaks here" if self.leaks else ""
             return [f"EvoSplit finds nothing more even at {sizes}{kept}."]
-        lines = [f"EvoSplit at {sizes}: {', '.join(better)}."]
+        free = "" if "groups" in self.instead.settings else ", where nothing has to stay together"
+        lines = [f"EvoSplit at {sizes}{free}: {', '.join(better)}."]
         missing = int(here["flz"] - there["flz"])
         if missing > 0:
             lines.append(f"It puts a label {counted(missing, 'time', 'times')} into a subset that lacks it here.")
