@@ -406,7 +406,8 @@ def draw(costs: dict[int, Command]) -> None:
         (left, [each.cpu for each in costs.values()], "CPU s"),
         (right, [each.peak for each in costs.values()], "peak MiB"),
     ):
-        axis.loglog(list(costs), values, "o-")
+        axis.semilogx(list(costs), values, "o-")
+        axis.set_ylim(bottom=0)
         axis.set_xlabel("rows")
         axis.set_ylabel(label)
         axis.grid(alpha=0.3)

@@ -398,5 +398,7 @@ def similarity_keys(rows: sp.csr_array, rank: Ints) -> Ints:
 
 def carriers_of_labels(rows: sp.csr_array, type_of: Ints, n_labels: int) -> tuple[Ints, Ints]:
     """List the units that carry each label, by the labels of each type: (start of each list, units)."""
-    by_label = sp.csc_array(sp.csr_array(rows[:, :n_labels])[type_of])
+    labels = sp.csr_array(rows[:, :n_labels])
+    labels.data = np.ones(labels.nnz, dtype=np.int8)  # what matters is where they are, and units are many
+    by_label = sp.csc_array(labels[type_of])
     return by_label.indptr.astype(np.int64), by_label.indices.astype(np.int32)
