@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 import evosplit
 from evosplit import EvoSplitError, Split
+from evosplit.constraints import Constraints, resolve_constraints
 from evosplit.methods import resolve_method
 from evosplit.ratios import Subsets
 from evosplit.wording import counted, listed
@@ -172,9 +174,44 @@ def replay(split: Split, source: Source) -> Split:
         found,
         source.counts.ids,
         counts=source.counts if source.has_labels else None,
+        constraints=_constraints_again(split, found, source) if source.has_labels else None,
         file_names=None if source.files is None or not any(source.files) else tuple(source.files),
         source=source.provenance,
     )
+
+
+def _constraints_again(split: Split, found: npt.NDArray[np.int64], source: Source) -> Constraints | None:
+    """Read anew what a saved split had to keep, so that its report compares it with the same random splits as before.
+
+    None where the data no longer tells it; which samples were locked is not saved.
+    """
+    said = split.settings
+    if "locked" in said or said.keys().isdisjoint(("groups", "strata", "min_per_label", "label_weights")):
+        return None
+    options = {name: said[name] for name in ("group_by", "group_regex", "group_copies", "stratify_by") if name in said}
+    subsets = Subsets(split.names, split.sizes, split.is_kfold)
+    try:
+        request = Request(ratios=dict(zip(split.names, split.sizes, strict=True)), **options)
+        known = source.fields(groups=request.groups, strata=request.strata)
+        groups, _ = _groups(source, request, known.groups, None, Adapter, lambda done, message: None)
+        made = resolve_constraints(
+            source.counts,
+            subsets,
+            groups=groups,
+            strata=dict(known.strata) or None,
+            min_per_label=said.get("min_per_label", 1),
+            label_weights=said.get("label_weights"),
+        )
+    except EvoSplitError:  # a field is gone, say: the split can be replayed all the same
+        return None
+    index = None if made is None else made.groups
+    if (None if index is None else len(index)) != said.get("groups"):
+        return None
+    if index is not None:
+        parts = np.unique(np.stack([index.code_of_sample, split.assignment[found]]), axis=1).shape[1]
+        if parts != len(index):
+            return None
+    return made
 
 
 def check_locked_names(request: Request, names: Sequence[str]) -> None:

@@ -64,7 +64,7 @@ class Leak:
         """Say it in one sentence."""
         shared = counted(self.n_shared, *_NOUNS.get(self.kind, (self.kind, f"{self.kind}s")))
         shown = listed(self.examples, total=self.n_shared)
-        size = f" ({self.n_samples} samples)" if self.kind == GROUP else ""
+        size = f" ({self.n_samples:,} samples)" if self.kind == GROUP else ""
         return f"{self.subsets[0]} and {self.subsets[1]} share {shared}{size}: {shown}."
 
     def to_dict(self) -> dict[str, Any]:

@@ -149,7 +149,8 @@ def _check(view: Any, stage: Path, name: str, format: str, field: str) -> None:
         dataset_dir=where.pop("export_dir"),
         dataset_type=FORMATS[format],
         label_field="loaded",
-        **({"label_types": "detections"} if format == "coco" else {}),
+        # YOLO's pictures without labels have no label file.
+        **({"label_types": "detections"} if format == "coco" else {"include_all_data": True}),
         **where,
     )
     try:

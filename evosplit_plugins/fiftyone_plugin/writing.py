@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import threading
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -25,6 +26,9 @@ __all__ = [
     "units_of",
     "write_split",
 ]
+
+# Of two people on one server the second writes over what the first has written, instead of between its tags.
+_ONE_AT_A_TIME = threading.RLock()
 
 
 @dataclass(frozen=True)
@@ -208,9 +212,9 @@ def write_split(
         What `units_of` gives, where it is known already.
     """
     dataset = root_dataset(samples)
-    dataset.reload()  # another process may have recorded splits, or added the field
-    check_field(dataset, field)
-    with without_collecting():
+    with _ONE_AT_A_TIME, without_collecting():
+        dataset.reload()  # others may have recorded splits, or added the field
+        check_field(dataset, field)
         managed = frozenset(split.names)
         further = runs.written_tags(dataset) - managed if field is None and not keep_tags else set()
         names = np.array(split.names, dtype=object)[split.assignment]
@@ -259,8 +263,8 @@ def undo_split(dataset: Any) -> runs.SplitRun:
         The record of the split that was undone.
     """
     dataset = root_dataset(dataset)
-    dataset.reload()
-    with without_collecting():
+    with _ONE_AT_A_TIME, without_collecting():
+        dataset.reload()
         run = runs.load_run(dataset)
         target = Target(run.field, run.managed, run.taken)
         _restore(dataset, run.samples, run.before, target, created_field=run.created_field)

@@ -346,6 +346,29 @@ class TestReplay:
         assert outcome.split.is_kfold
         assert host.subsets(tmp_path / "again", made.names) == by_file(made)
 
+    def test_constraints(self, field_host, tmp_path):
+        """What a split had to keep is read anew, so that it is compared with the same random splits as before."""
+        adapter = field_host.adapter()
+        request = Request(ratios=RATIOS, group_by="clip", stratify_by=["weather"], label_weights={"cat": 2.0})
+        made = run(read(field_host), request, adapter=adapter)
+        made.save(tmp_path / "saved.json")
+        source = adapter.read(field_host.write(samples(), "again"), adapter.reading(**field_host.reading))
+        again = replay(Split.load(tmp_path / "saved.json"), source)
+        before, after = made.report().to_dict(), again.report().to_dict()
+        assert after["random"] == pytest.approx(before["random"])
+        assert after["constraints"] == before["constraints"]
+
+    def test_constraints_that_are_gone(self, field_host, tmp_path):
+        """Where samples have other clips by now, the split is replayed all the same, without the groups it had."""
+        adapter = field_host.adapter()
+        made = run(read(field_host), Request(ratios=RATIOS, group_by="clip"), adapter=adapter)
+        made.save(tmp_path / "saved.json")
+        data = [replace(sample, clip="one") for sample in samples()]
+        source = adapter.read(field_host.write(data, "again"), adapter.reading(**field_host.reading))
+        again = replay(Split.load(tmp_path / "saved.json"), source)
+        assert again.constraints is None
+        assert by_file(again) == by_file(made)
+
     @pytest.mark.parametrize("kind", [int, str])
     def test_ids_of_both_kinds(self, id_host, kind, tmp_path):
         """Numbers stay numbers and texts texts, in the manifest too; by them alone a split is replayed in any order."""

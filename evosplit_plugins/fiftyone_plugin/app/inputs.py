@@ -9,11 +9,15 @@ import fiftyone.operators.types as types
 
 __all__ = ["add_one", "add_several", "add_switch"]
 
+# A list that is closed would cut off the end of a long choice.
+_WRAPPED = {"select": {"sx": {".MuiSelect-select": {"whiteSpace": "normal"}}}}
+
 
 def add_one(inputs: Any, name: str, choices: Mapping[str, str], *, radio: bool = False, **options: Any) -> None:
     """Ask for one of some values, called as `choices` says; by default it is the first."""
     space = {"space": options.pop("space")} if "space" in options else {}
-    view = types.RadioGroup(orientation="horizontal") if radio else types.DropdownView(**space)
+    dropdown = types.DropdownView(componentsProps=_WRAPPED, **space)
+    view = types.RadioGroup(orientation="horizontal") if radio else dropdown
     for value, label in choices.items():
         view.add_choice(value, label=label)
     inputs.enum(name, view.values(), view=view, **{"default": next(iter(choices)), **options})

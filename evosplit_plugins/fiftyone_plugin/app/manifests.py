@@ -83,7 +83,8 @@ class ApplyManifest(RecordOperator):
     def resolve_input(self, ctx: Any) -> Any:
         """Ask for the file and where to write."""
         inputs = types.Object()
-        inputs.view_target(ctx, action_description="Tag")
+        # A split is replayed on all that was split; what the grid shows is often only looked at.
+        inputs.view_target(ctx, action_description="Tag", default_target="DATASET")
         _ask_way(inputs, "upload", "Upload it", "Read it from")
         if _on_server(ctx):
             note = "A split.json on the machine that runs FiftyOne"

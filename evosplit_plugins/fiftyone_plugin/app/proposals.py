@@ -48,10 +48,12 @@ def propose_groups(samples: Any, label_fields: Sequence[str]) -> Proposal | None
     known = fields.plain_fields(samples)
     if not names:
         return None
-    some = Units.of(samples).samples.limit(_LOOKED_AT)
+    # One more than is looked at, to know whether these are all.
+    some = Units.of(samples).samples.limit(_LOOKED_AT + 1)
     columns = some.values([known[name].path for name in names])
     found = []
-    for name, column in zip(names, columns, strict=True):
+    for name, whole in zip(names, columns, strict=True):
+        column = whole[:_LOOKED_AT]
         values = [value for value in fields.group_values(known[name], column) if value is not None]
         sizes = Counter(values)
         telling = _TELLING.search(name.lower()) is not None
@@ -65,7 +67,9 @@ def propose_groups(samples: Any, label_fields: Sequence[str]) -> Proposal | None
         return None
     _, number, name, largest = max(found)
     of = "folders" if name == fields.FOLDER else f"values of {name}"
-    sentence = f"{number:,} {of}, with up to {counted(largest, 'sample', 'samples')} each: do they belong together?"
+    among = f" in the first {_LOOKED_AT:,} samples" if len(columns[0]) > _LOOKED_AT else ""
+    up_to = counted(largest, "sample", "samples")
+    sentence = f"{number:,} {of}{among}, with up to {up_to} each: do they belong together?"
     return Proposal("propose_groups", sentence, "Keep them together", {"group_by": [name]})
 
 

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from fiftyone import ViewField as F
 
 from evosplit import EvoSplitError, LabelCounts, Split, SplitReport
+from evosplit.constraints import Constraints, GroupIndex
 from evosplit_plugins.fiftyone_plugin import runs
 from evosplit_plugins.fiftyone_plugin.reading import is_grouped, label_fields, label_paths
 from evosplit_plugins.fiftyone_plugin.writing import subset_view
@@ -37,21 +38,37 @@ def what_is_left(split: Split, members: Mapping[str, Any]) -> tuple[Split, int]:
 
 
 def part_of(split: Split, rows: npt.NDArray[np.int64], ids: npt.NDArray[Any]) -> Split:
-    """Return some rows of a split, with ids of their own; trade-offs and constraints were those of all rows."""
-    counts = split.counts
+    """Return some rows of a split, with ids of their own; the trade-offs were those of all rows."""
+    counts, constraints = split.counts, split.constraints
     return replace(
         split,
         placement=split.assignment[rows],
         sample_ids=ids,
         target_sizes=tuple(np.bincount(split.assignment[rows], minlength=len(split.names)).tolist()),
-        counts=None if counts is None else LabelCounts(counts.matrix[rows], ids=ids, labels=counts.labels),
+        counts=None if counts is None else _counts_of(counts, rows, ids),
         file_names=None,
         front=None,
-        constraints=None,
+        constraints=None if constraints is None else _constraints_of(constraints, rows, ids),
         recorded_measures=None,
         best_ed=0.0,
         chosen=0,
     )
+
+
+def _constraints_of(constraints: Constraints, rows: npt.NDArray[np.int64], ids: npt.NDArray[Any]) -> Constraints:
+    groups = constraints.groups
+    if groups is not None:
+        codes = groups.code_of_sample[rows].tolist()
+        number = {code: at for at, code in enumerate(dict.fromkeys(codes))}  # groups are numbered as they first occur
+        groups = GroupIndex(
+            tuple(groups.names[code] for code in number), np.array([number[code] for code in codes], dtype=np.int64)
+        )
+    strata = tuple(replace(each, counts=_counts_of(each.counts, rows, ids)) for each in constraints.strata)
+    return replace(constraints, groups=groups, locked=constraints.locked[rows], strata=strata)
+
+
+def _counts_of(counts: LabelCounts, rows: npt.NDArray[np.int64], ids: npt.NDArray[Any]) -> LabelCounts:
+    return LabelCounts(counts.matrix[rows], ids=ids, labels=counts.labels)
 
 
 def load(dataset: Any, key: str) -> runs.SplitRun:

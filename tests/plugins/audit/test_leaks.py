@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -36,6 +38,7 @@ def test_leaks_in_words():
     assert leak.to_dict()["subsets"] == ("train", "val")
     (leak,) = find_leaks("group", ["a", "a", "a"], [0, 0, 2], THREE)
     assert str(leak) == "train and test share 1 group (3 samples): a."
+    assert str(replace(leak, n_samples=51480)) == "train and test share 1 group (51,480 samples): a."
     assert find_repeats("id", [1, 1, 2, 2, 1], [0, 0, 1, 1, 1], THREE) == [
         "train holds 1 id more than once: 1.",
         "val holds 1 id more than once: 2.",

@@ -41,6 +41,9 @@ ENDS = """(parts) => parts
   .filter(([box, visibility]) => box.width && box.height && visibility === "visible")
   .map(([box]) => [box.left, box.right])"""
 
+# Whether the texts of some elements are longer than what is seen of them.
+CUT_OFF = "(parts) => parts.map((part) => part.scrollWidth > part.clientWidth)"
+
 
 class App:
     """One page of the App with a dataset open."""
@@ -599,5 +602,8 @@ def test_nothing_is_clipped(open_app, new_pictures, light):
                 assert ends
                 assert min(left for left, _ in ends) >= frame["x"] - 1, (width, inside)
                 assert max(right for _, right in ends) <= frame["x"] + frame["width"] + 1, (width, inside)
+            lists = panel.locator(".MuiSelect-select").evaluate_all(CUT_OFF)
+            assert lists
+            assert not any(lists), (width, lists)
         for text in ("p", "td", ".xtick text", ".ytick text"):
             assert app.page.evaluate(CONTRAST, [PANEL, text]) > 3, text

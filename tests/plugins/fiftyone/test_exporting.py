@@ -24,7 +24,7 @@ def api(fiftyone):
 
 @pytest.fixture
 def dataset(fiftyone, api, new_dataset, tmp_path):
-    """Give twelve pictures in three subsets; two have the same file name, one has no label."""
+    """Give twelve pictures in three subsets; two have the same file name, one has no box, one no label at all."""
     from PIL import Image
 
     rng = np.random.default_rng(0)
@@ -34,7 +34,7 @@ def dataset(fiftyone, api, new_dataset, tmp_path):
         path.parent.mkdir(parents=True, exist_ok=True)
         Image.new("RGB", (40, 30), (i, i, i)).save(path)
         names = rng.choice(NAMES, size=0 if i == 5 else 3).tolist()
-        samples.append(fiftyone.Sample(filepath=str(path), gt=boxes(fiftyone, *names)))
+        samples.append(fiftyone.Sample(filepath=str(path), gt=None if i == 6 else boxes(fiftyone, *names)))
     made = new_dataset(samples)
     api.evosplit_fiftyone(made, {"train": 8, "val": 2, "test": 2}, effort="fast")
     return made

@@ -363,6 +363,16 @@ class TestProposals:
         assert params == {"more": True, "subsets": "train_test", "group_by": ["scene"]}
         assert "propose_groups" not in form(foo, scene_dataset, params)
 
+    def test_groups_of_the_first_samples(self, foo, scene_dataset, monkeypatch):
+        """Where only the first samples are looked at, the count of their groups says so."""
+        from evosplit_plugins.fiftyone_plugin.app import proposals
+
+        for looked_at, among in ((48, ""), (40, " in the first 40 samples")):
+            monkeypatch.setattr(proposals, "_LOOKED_AT", looked_at)
+            proposal = proposals.propose_groups(scene_dataset, ())
+            said = f"{looked_at // 4} values of scene{among}, with up to 4 samples each: do they belong together?"
+            assert proposal.sentence == said
+
     def test_no_groups(self, foo, dataset):
         """Fields of few values, and of as many as there are samples, name no groups."""
         dataset.set_values("weather", ["sun", "rain"] * 20)
@@ -804,6 +814,11 @@ class TestExecute:
             operator(foo, "save_manifest")(dataset, str(tmp_path / "mine.txt"))
         assert (tmp_path / "mine.txt").read_text() == "mine"
 
+    def test_replayed_on_the_whole(self, foo, dataset):
+        """A manifest is for all that was split, whichever samples the grid shows."""
+        offered = form(foo, dataset, name="apply_manifest", view=dataset.limit(3)._serialize())["view_target"]
+        assert offered["default"] == "DATASET"
+
     @pytest.mark.parametrize(
         ("name", "params", "match"),
         [
@@ -1218,6 +1233,21 @@ class TestPanel:
         dataset.delete_samples(dataset.values("id"))
         operations = panel_call(foo, dataset, "on_apply", state=state)
         assert "None of the split's samples is left" in operations["notify"][0]["message"]
+
+    def test_groups_of_what_is_left(self, foo, scene_dataset):
+        """Where samples were deleted, the groups of those that are left still count."""
+        from evosplit_plugins.fiftyone_plugin import runs
+
+        made = evosplit_plugin().evosplit_fiftyone(scene_dataset, (0.5, 0.5), group_by="scene", **PARAMS)
+        scenes = dict(zip(*scene_dataset.values(["id", "scene"]), strict=True))
+        gone = made.sample_ids[:5].tolist()
+        scene_dataset.delete_samples(gone)
+        panel_call(foo, scene_dataset, "on_apply")
+        split = runs.load_run(scene_dataset).split
+        groups = split.constraints.groups
+        assert [groups.names[code] for code in groups.code_of_sample] == [scenes[unit] for unit in split.sample_ids]
+        rows = panel_tables(panel_call(foo, scene_dataset, "on_load"))[SIZES]
+        assert sum(int(row["groups"]) for row in rows) == len({s for unit, s in scenes.items() if unit not in gone})
 
     def test_runs_are_told_apart(self, foo, scene_dataset):
         """The list of runs says sizes, seed, effort, groups and when."""

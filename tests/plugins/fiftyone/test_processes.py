@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 
 import pytest
 from fiftyone_samples import pictures
 
-from evosplit import EvoSplitError
+from evosplit import EvoSplitError, LabelCounts, split
 
 SPLIT = """
 import sys, fiftyone as fo
@@ -61,6 +62,38 @@ def test_two_people_then_a_restart(dataset):
     dataset.reload()
     assert runs.run_keys(dataset) == []
     assert set(dataset.count_sample_tags()) - {"mine"} <= {f"fold{i}" for i in range(4)}
+
+
+def test_two_people_on_one_server(dataset, monkeypatch):
+    """Of two splits that are written at the same time one comes after the other: no sample ends in two subsets."""
+    from evosplit_plugins.fiftyone_plugin import writing
+
+    begun, seen, write, snapshot = threading.Event(), threading.Event(), writing._write, writing._snapshot
+
+    def write_late(*given):
+        if not begun.is_set():  # the first of them waits for the other, which must not go on meanwhile
+            begun.set()
+            seen.wait(timeout=1)
+        write(*given)
+
+    def look(*given, **options):
+        found = snapshot(*given, **options)
+        if begun.is_set():
+            seen.set()
+        return found
+
+    monkeypatch.setattr(writing, "_write", write_late)
+    monkeypatch.setattr(writing, "_snapshot", look)
+    ids = dataset.values("id")
+    counts = LabelCounts([[1]] * len(ids), ids=ids)
+    first, second = (split(counts, names, method="random") for names in ({"a": 20, "b": 20}, {"c": 20, "d": 20}))
+    one = threading.Thread(target=writing.write_split, args=(dataset, first))
+    one.start()
+    assert begun.wait(timeout=60)
+    writing.write_split(dataset, second)
+    one.join(timeout=60)
+    dataset.reload()
+    assert {tag: n for tag, n in dataset.count_sample_tags().items() if tag != "mine"} == {"c": 20, "d": 20}
 
 
 def test_a_record_that_was_never_ended(dataset, monkeypatch):
