@@ -16,6 +16,9 @@ __all__ = ["EvoSplitError", "EvoSplitWarning", "MissingExtraError", "checked_key
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 _WRITTEN = re.compile(r"(?<![\w.'\"/-])([a-z][a-z_]*)=(?!=)")
+_VALUE = (
+    r"(?:'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|\{[^{}]*\}|\[[^\[\]]*\]|\([^()]*\)|-?[\w.]+(?:/[\w.]+)*|)"  # or nothing
+)
 _OURS = ("evosplit", "evosplit_plugins")
 
 
@@ -40,6 +43,25 @@ class EvoSplitError(ValueError):
         super().__init__(message)
         found = dict.fromkeys(_WRITTEN.findall(message)) if parameter is None else parameter
         self.parameters: tuple[str, ...] = (found,) if isinstance(found, str) else tuple(found)
+
+    def rewritten(self, say: Callable[[str, str], str | None]) -> str:
+        """Return the message with the parameters as `say` writes them, for users who know them by other names.
+
+        Parameters
+        ----------
+        say
+            Is given the name and the value as Python writes it, or "" without one; None leaves both as they are.
+
+        Examples
+        --------
+        >>> EvoSplitError("folds=1 is too few; pass folds=2").rewritten(lambda name, value: f"--{name} {value}")
+        '--folds 1 is too few; pass --folds 2'
+        """
+        message = str(self)
+        for name in self.parameters:
+            written = re.compile(rf"(?<![\w.'\"/-]){name}=({_VALUE})")
+            message = written.sub(lambda found, name=name: say(name, found[1]) or found[0], message)  # type: ignore[misc]
+        return message
 
 
 class MissingExtraError(EvoSplitError, ImportError):

@@ -20,9 +20,6 @@ _FLAGS = {"groups": "--group-by", "strata": "--stratify-by", "kind": "--as", "n_
 PYTHON_ONLY = frozenset(
     {"brain_key", "by", "copies", "counts", "labels", "limit", "metric", "random_state", "test_size", "train_size"}
 )
-_VALUE = (
-    r"(?:'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|\{[^{}]*\}|\[[^\[\]]*\]|\([^()]*\)|-?[\w.]+(?:/[\w.]+)*|)"  # or nothing
-)
 
 
 def flag_of(parameter: str) -> str | None:
@@ -64,13 +61,14 @@ def in_flags(error: BaseException, known: Collection[str]) -> str:
     >>> in_flags(EvoSplitError("pass locked={'test': ids}"), ["--lock"])
     'pass --lock test=FILE'
     """
-    message = str(error)
-    for parameter in error.parameters if isinstance(error, EvoSplitError) else ():
+    if not isinstance(error, EvoSplitError):
+        return str(error)
+
+    def said(parameter: str, value: str) -> str | None:
         flag = flag_of(parameter)
-        if flag in known or f"--no-{(flag or '')[2:]}" in known:
-            pattern = rf"(?<![\w.'\"/-]){parameter}=({_VALUE})"
-            message = re.sub(pattern, lambda found, flag=flag: _said(flag or "", found[1]), message)  # type: ignore[misc]
-    return message
+        return _said(flag, value) if flag and (flag in known or f"--no-{flag[2:]}" in known) else None
+
+    return error.rewritten(said)
 
 
 def note_in_flags(note: str) -> str:

@@ -15,6 +15,7 @@ from evosplit_plugins.fiftyone_plugin.app.output import message_output, plain
 
 __all__ = [
     "ALSO_DELEGATED",
+    "CAPTIONS",
     "ICON",
     "PLUGIN",
     "AppOperator",
@@ -29,6 +30,20 @@ __all__ = [
 PLUGIN = "@evosplit/evosplit"
 ICON = "call_split"
 ALSO_DELEGATED = {"allow_immediate_execution": True, "allow_delegated_execution": True}
+# What the forms call the parameters of the library, in errors too.
+CAPTIONS = {
+    "cover": "Rare labels in every subset",
+    "effort": "Effort",
+    "field": "Field name",
+    "folds": "Number of folds",
+    "group_by": "Keep together samples with the same",
+    "group_regex": "Keep together files whose paths match with the same text",
+    "label_weights": "Label weights",
+    "min_per_label": "Samples of each label in each subset, at least",
+    "overwrite": "Replace the values of this field",
+    "seed": "Seed",
+    "stratify_by": "Balance also",
+}
 logger = logging.getLogger(__name__)
 
 
@@ -95,8 +110,13 @@ def refuse(inputs: Any, sentence: str, name: str = "refused") -> None:
 def in_a_sentence(error: Exception, *, written: bool = False) -> str:
     """Say what went wrong; what no user can have caused is logged, and the state of the dataset is said."""
     if isinstance(error, EvoSplitError):
-        text = str(error)
+        text = error.rewritten(_as_in_the_form)
         return text[:1].upper() + text[1:] + ("" if text.endswith(".") else ".")
     logger.error("EvoSplit failed", exc_info=error)
     state = "The samples were written" if written else "The dataset is as it was"
     return f"EvoSplit failed: {type(error).__name__}: {error}. {state}; the log of the App server tells more."
+
+
+def _as_in_the_form(parameter: str, value: str) -> str | None:
+    caption = CAPTIONS.get(parameter)
+    return None if caption is None else f'"{caption}"' if value in ("", "True") else f'"{caption}" {value}'

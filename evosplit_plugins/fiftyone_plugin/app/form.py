@@ -9,6 +9,7 @@ import fiftyone.operators.types as types
 
 from evosplit import EvoSplitError
 from evosplit_plugins.fiftyone_plugin import duplicates, fields, reading, runs
+from evosplit_plugins.fiftyone_plugin.app.base import CAPTIONS
 from evosplit_plugins.fiftyone_plugin.app.counting import Counter
 from evosplit_plugins.fiftyone_plugin.app.inputs import add_one, add_several, add_switch
 from evosplit_plugins.fiftyone_plugin.app.output import plain
@@ -86,7 +87,7 @@ def _add_subsets(inputs: Any, params: Mapping[str, Any]) -> None:
             allow_empty=True,
         )
     else:
-        inputs.int("folds", default=DEFAULT_FOLDS, label="Number of folds")
+        inputs.int("folds", default=DEFAULT_FOLDS, label=CAPTIONS["folds"])
 
 
 def _add_more(inputs: Any, params: Mapping[str, Any]) -> None:
@@ -102,12 +103,12 @@ def _add_groups(inputs: Any, ctx: Any, samples: Any, counter: Counter) -> None:
         inputs,
         "group_by",
         {name: _CALLED.get(name, name) for name in fields.group_fields(samples)},
-        label="Keep together samples with the same",
+        label=CAPTIONS["group_by"],
         description="For example frames of one video or pictures of one patient: they never cross subsets",
     )
     inputs.str(
         "group_regex",
-        label="Keep together files whose paths match with the same text",
+        label=CAPTIONS["group_regex"],
         description="A regular expression; the text of its first parentheses counts, if there are any",
         allow_empty=True,
     )
@@ -139,7 +140,7 @@ def _add_strata(inputs: Any, ctx: Any, samples: Any, paths: Mapping[str, str]) -
         inputs,
         "stratify_by",
         {name: _CALLED.get(name, name) for name in fields.strata_fields(samples, chosen)},
-        label="Balance also",
+        label=CAPTIONS["stratify_by"],
         description="Further fields that every subset is to share: weather, camera, box sizes",
     )
 
@@ -149,7 +150,7 @@ def _add_output(inputs: Any, ctx: Any) -> None:
     earlier = plain(", ".join(sorted(runs.written_tags(ctx.dataset))))
     replaced = f"Removes the tags that it wrote{f' ({earlier})' if earlier else ''} first; all other tags stay"
     if ctx.params.get("write") == "field":
-        inputs.str("field", default=DEFAULT_FIELD, label="Field name", allow_empty=True)
+        inputs.str("field", default=DEFAULT_FIELD, label=CAPTIONS["field"], allow_empty=True)
         field = ctx.params.get("field") or DEFAULT_FIELD
         if ctx.dataset.get_field(field) is None:
             replaced = "The field is created; no tag is changed"
@@ -173,26 +174,26 @@ def _add_output(inputs: Any, ctx: Any) -> None:
 def add_overwrite(inputs: Any) -> None:
     """Ask whether values of a field may be replaced that EvoSplit did not write."""
     about = "EvoSplit did not write them; undo brings them back"
-    add_switch(inputs, "overwrite", "Replace the values of this field", about)
+    add_switch(inputs, "overwrite", CAPTIONS["overwrite"], about)
 
 
 def _add_search(inputs: Any, params: Mapping[str, Any]) -> None:
     about = "Each subset gets every label that has enough samples"
-    add_switch(inputs, "cover", "Rare labels in every subset", about, default=True)
+    add_switch(inputs, "cover", CAPTIONS["cover"], about, default=True)
     if params.get("cover", True) is not False:
         inputs.int(
             "min_per_label",
             default=1,
             min=1,
-            label="Samples of each label in each subset, at least",
+            label=CAPTIONS["min_per_label"],
             description="Where a label has enough of them",
         )
     inputs.str(
         "label_weights",
-        label="Label weights",
+        label=CAPTIONS["label_weights"],
         description="Labels that matter more than 1, for example: rare: 5, traffic light: 2",
         allow_empty=True,
     )
     row = inputs.h_stack("search", gap=2)
-    add_one(row, "effort", EFFORTS, default="normal", label="Effort", space=8)
-    row.int("seed", default=0, label="Seed", min=0, view=types.FieldView(space=4))
+    add_one(row, "effort", EFFORTS, default="normal", label=CAPTIONS["effort"], space=8)
+    row.int("seed", default=0, label=CAPTIONS["seed"], min=0, view=types.FieldView(space=4))

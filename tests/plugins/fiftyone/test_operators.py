@@ -316,14 +316,15 @@ class TestConstraintsInTheForm:
     @pytest.mark.parametrize(
         ("params", "match"),
         [
-            ({"group_by": ["nope"]}, "group_by='nope' is no field of dataset .*'scene'"),
+            ({"group_by": ["nope"]}, "^\"Keep together samples with the same\" 'nope' is no field of .*'scene'"),
             ({"group_by": ["temperature"]}, r"that can keep samples together \(FloatField\)"),
             ({"stratify_by": ["tags"]}, r"that can be balanced \(ListField\)"),
             ({"stratify_by": ["gt"]}, "'gt': the labels of that field are spread already"),
             ({"duplicates": {"near_duplicates": "gone"}}, "neither a similarity run nor a field"),
+            ({"write": "field", "field": "scene"}, 'replace them with "Replace the values of this field"'),
             ({"more": True, "min_per_label": 0}, "0 samples of each label make no minimum"),
             ({"more": True, "label_weights": "cat"}, "'cat' needs a name and a weight, such as rare: 5"),
-            ({"more": True, "label_weights": "cta: 2"}, "names the label 'cta', which does not occur.*'cat'"),
+            ({"more": True, "label_weights": "cta: 2"}, "^\"Label weights\" names the label 'cta', which does.*'cat'"),
             ({"more": True, "label_weights": "cat: -2"}, "the weight of the label 'cat' is -2; give a positive"),
             ({"more": True, "label_weights": "cat: x"}, "the weight of 'cat' is 'x'; give a number such as 5"),
         ],
