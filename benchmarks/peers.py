@@ -106,7 +106,7 @@ def method_table(rows: dict[str, Row | str], quoted: dict[str, tuple[float, ...]
     for name, row in rows.items():
         if isinstance(row, str) and name in quoted:
             cpu, ld, ld_occurrences, lpd, ed, flz = quoted[name]
-            values = [f"{ld:.2e}", f"{ld_occurrences:.2e}", f"{lpd:.2e}", "", f"{ed:.1f}", f"{flz}"]
+            values = [f"{ld:.3e}", f"{ld_occurrences:.3e}", f"{lpd:.3e}", "", f"{ed:.1f}", f"{flz}"]
             lines.append([f"{name} (quoted, did not run here)", "", f"{cpu:.1f}", "", "", *values])
         elif isinstance(row, str):
             lines.append([f"{name}: did not run ({row})", *[""] * 10])
