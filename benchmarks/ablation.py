@@ -29,9 +29,8 @@ OTHERWISE: dict[str, tuple[Any, ...]] = {
     "COUNTED_COLUMNS": (0, 1024),
     "EMPHASIS": (0.0, 240.0),
     "HOT": (0.025, 2.5),
-    "MENDING": (0.0, 0.25),
     "ORDERS": (1,),
-    "PER_UNIT": (0, 5_000),
+    "PER_UNIT": (0, 15_000),
     "TOTALS": (0.0, 1.0),
 }
 AT_EASE = ("LATER", "GRACE", "NEVER", "CACHE", "LOSSES")  # of a thorough search, of time limits, of the machine

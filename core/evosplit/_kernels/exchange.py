@@ -310,9 +310,9 @@ def mend(
     """Go through the label columns once and mend each by exchanges that aim at it: (columns evaluated, exchanges made).
 
     For a column, the two subsets are taken between which moving one count helps most; units that carry the label in
-    one are matched with units of the other, similar ones or random ones, and the best exchange is made if it lowers the
-    cost and keeps sizes and labels. `carriers` lists the units with each label. At most `work` columns are evaluated,
-    about as many for each column that is mended.
+    one are matched with units of the other, similar ones or random ones (for instances, random ones that carry the
+    label too), and the best exchange is made if it lowers the cost and keeps sizes and labels. `carriers` lists the
+    units with each label. At most `work` columns are evaluated, about as many for each column that is mended.
     """
     k = len(state.starts) - 1
     n_labels = len(carrier_starts) - 1
@@ -357,7 +357,12 @@ def mend(
                         if slot_b < state.starts[b] or slot_b >= state.starts[b + 1]:
                             continue
                     else:
-                        slot_b = state.starts[b] + random_below(rng, state.starts[b + 1] - state.starts[b])
+                        if column < n_labels:
+                            slot_b = state.starts[b] + random_below(rng, state.starts[b + 1] - state.starts[b])
+                        else:  # of its instances: it may have them too, and another number
+                            slot_b = np.int64(state.slot_of[carriers[first_carrier + random_below(rng, n_carriers)]])
+                            if slot_b < state.starts[b] or slot_b >= state.starts[b + 1]:
+                                continue
                     second = units.type_of[state.unit_at[slot_b]]
                     if first == second:
                         continue

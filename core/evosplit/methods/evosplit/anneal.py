@@ -18,10 +18,9 @@ Floats = npt.NDArray[np.float64]
 __all__ = ["Search", "exponential_quantiles"]
 
 STEPS = 20  # temperatures; then a quarter as many steps in which only gains are accepted
-COOLING = 0.79  # from one to the next: by a factor of about a hundred in all
 LOSSES = 200  # proposals whose median loss is the unit of the temperature
-REACH = 10  # how far apart in an order of similarity the partners of an exchange lie
-MENDING = 0.5  # part of the work that goes into mending labels
+REACH = 3  # how far apart in an order of similarity the partners of an exchange lie
+MENDING = 0.3  # part of the work that goes into mending labels
 EMPHASIS = 60.0  # on labels while they are mended, where there were few trials for each unit and much is left to mend
 NEVER = 1e6  # price of a missing label where groups are whole: few exchanges would bring it back at the right sizes
 
@@ -84,17 +83,17 @@ class Search:
         enough = int(20 * LOSSES * (exchange.TRIAL + 2.0 * land.columns_per_unit))
         found = search(land.cells(self.weights, attained, 1.0), enough, 0.0, False, 0.0, losses)[1]
         unit = float(np.sort(losses[:found])[found // 2]) if found else 0.0
-        temperature, going = self.hot * unit, True
+        going = True
         done = cover() if land.problem.uneven and land.problem.cover else 0  # of what mending may take
         for step in range(STEPS):
             # Rare columns first: they have few places to be right, and the frequent ones settle around them.
-            cells = land.cells(self.weights, land.attained(state), 1.0 - step / STEPS)
+            left = 1.0 - step / STEPS
+            cells = land.cells(self.weights, land.attained(state), left)
             missing = unit
             if land.problem.uneven:
                 land.price_sizes(cells, unit)
                 missing = NEVER * unit
-            search(cells, per_step, temperature, False, missing, none)
-            temperature *= COOLING
+            search(cells, per_step, self.hot * unit * (left * left), False, missing, none)
             going = go_on(per_step)
             if not going:
                 break

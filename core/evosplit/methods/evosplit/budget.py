@@ -7,7 +7,7 @@ from dataclasses import dataclass
 __all__ = ["Budget", "Round", "log2", "pair_entries", "rounds_of"]
 
 BASE = 220_000_000  # columns that any problem gets, about a second
-PER_UNIT = 2_500  # more for each movable unit, a fraction of what reading and stratifying it takes
+PER_UNIT = 7_500  # more for each movable unit, about as much as reading and stratifying it takes
 CACHE = 65_536  # bytes up to which a column costs the least; beyond, memory is slower the more there is of it
 LATER = 3.5  # work of each later generation of a thorough search, in parts of a whole normal one
 PATIENT = 700.0  # trials for each unit, of all searches, from which on they place every unit well from any start

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import sqrt
 from typing import Any
 
 import numpy as np
@@ -130,19 +131,9 @@ class Landscape:
         )
 
     def of_blocks(self, weights: Sequence[float]) -> list[float]:
-        """Turn the weights of the objectives into those of the blocks; strata share theirs.
-
-        Samples and instances of a label share theirs, too, by what the starts leave to gain in them: where
-        stratification has spread the samples nearly as well as can be, a small loss there is worth more than the same
-        gain in instances, which it does not look at.
-        """
+        """Turn the weights of the objectives into those of the blocks; strata share theirs."""
         names = [block.name for block in self.problem.blocks]
         by_name = dict(zip(self.problem.objectives, weights, strict=True))
-        if "samples" in names and "instances" in names:
-            both = by_name["samples"] + by_name["instances"]
-            samples, instances = (self._goals[names.index(name)] for name in ("samples", "instances"))
-            by_name["samples"] = both * (instances / (samples + instances))
-            by_name["instances"] = both * (samples / (samples + instances))
         return [by_name[name] / names.count(name) for name in names]
 
     @cached_property
@@ -230,13 +221,13 @@ class Landscape:
     def cells(self, weights: Sequence[float], attained: Sequence[float], rare: float = 0.0) -> Any:
         """Return what each cell costs; the more `rare` is, up to 1, the more a column counts the rarer it is.
 
-        The cost of a split (see `cost`) is a sum of squares. Near one that has attained these deviations, a block
-        weighs as much as it exceeds what the starts have.
+        Near a split that has attained these deviations, a block weighs as `cost` rises there.
         """
         from evosplit._kernels import exchange
 
         of_blocks = self.of_blocks(weights)
-        slopes = [w * ((d + NEGLIGIBLE) / goal) for w, d, goal in zip(of_blocks, attained, self._goals, strict=True)]
+        behind = [sqrt((d + NEGLIGIBLE) / goal) for d, goal in zip(attained, self._goals, strict=True)]
+        slopes = [weight * by for weight, by in zip(of_blocks, behind, strict=True)]
         scale = ordered_sum(np.array(of_blocks)) / (ordered_sum(np.array(slopes)) or 1.0)
         of_blocks = [slope * float(scale) for slope in slopes]
         true, rarer = self._columns
@@ -319,13 +310,17 @@ class Landscape:
         return self._scores[candidate]
 
     def cost(self, candidate: Candidate, weights: Sequence[float]) -> tuple[int, int, float]:
-        """Return what a candidate is worth for a weight vector: sizes first, then missing labels, then the cost."""
+        """Return what a candidate is worth for a weight vector: sizes first, then missing labels, then the cost.
+
+        A block costs its deviation to the power 3/2, in parts of what the starts have: so it weighs the more, the
+        further it is behind.
+        """
         score = self.score(candidate)
         of_blocks = self.of_blocks(weights)
         cost = self._price_of_label(of_blocks) * score.totals
         for weight, deviation, goal in zip(of_blocks, score.blocks, self._goals, strict=True):
             away = deviation + NEGLIGIBLE
-            cost += 0.5 * weight * away * (away / goal)
+            cost += weight * away * sqrt(away / goal) / 1.5
         return score.excess, score.lack, cost
 
     def best_of(self, candidates: Sequence[Candidate], weights: Sequence[float]) -> Candidate:
