@@ -16,10 +16,18 @@ from evosplit_plugins.cli.render import show_audit, show_report, tell
 from evosplit_plugins.cli.terminal import printing, progress
 from evosplit_plugins.options import options_of
 from evosplit_plugins.output import plan_page
-from evosplit_plugins.registry import get_adapter
+from evosplit_plugins.registry import Described, get_adapter
 from evosplit_plugins.walk import apply_with, split_with
 
-__all__ = ["Commands", "add_adapter", "add_audit_flags", "add_output_directory", "add_output_flags", "directory"]
+__all__ = [
+    "Commands",
+    "add_adapter",
+    "add_audit_flags",
+    "add_output_directory",
+    "add_output_flags",
+    "directory",
+    "in_words",
+]
 
 Commands = argparse._SubParsersAction  # argparse has no public name for it
 
@@ -30,11 +38,8 @@ _AUDIT_EPILOG = (
 
 def add_adapter(commands: Commands[argparse.ArgumentParser], adapter: Adapter) -> Commands[argparse.ArgumentParser]:
     """Add the commands of an adapter; returns the group, for further commands."""
-    group = commands.add_parser(
-        adapter.name,
-        help=f"{' and '.join(_verbs_in_words(adapter))} {adapter.summary}",
-        description=f"{' and '.join(_verbs_in_words(adapter)).capitalize()} {adapter.summary}.",
-    )
+    told = in_words(adapter)
+    group = commands.add_parser(adapter.name, help=told, description=f"{told[0].upper()}{told[1:]}.")
     verbs = group.add_subparsers(title="commands", metavar="COMMAND", required=True)
     if "split" in adapter.verbs:
         _add_split(verbs, adapter)
@@ -45,8 +50,15 @@ def add_adapter(commands: Commands[argparse.ArgumentParser], adapter: Adapter) -
     return verbs
 
 
-def _verbs_in_words(adapter: Adapter) -> list[str]:
-    return [verb for verb in ("split", "audit") if verb in adapter.verbs]
+def in_words(adapter: Adapter | Described) -> str:
+    """Say what the commands of an adapter do, for the help.
+
+    Examples
+    --------
+    >>> in_words(get_adapter("coco"))
+    'split and audit COCO annotation files'
+    """
+    return f"{' and '.join(verb for verb in ('split', 'audit') if verb in adapter.verbs)} {adapter.summary}"
 
 
 def _add_split(verbs: Commands[argparse.ArgumentParser], adapter: Adapter) -> None:
