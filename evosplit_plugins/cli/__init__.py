@@ -24,8 +24,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         interrupted.
     """
     often = gc.get_threshold()
-    # What a command imports stays to its end: to look through it for garbage again and again is a twentieth of a small
-    # split.
+    # What a command imports stays to its end; looking through it for garbage again and again costs a small split 2 %.
     gc.set_threshold(50_000, *often[1:])
     try:
         from evosplit_plugins.cli import parser
