@@ -46,11 +46,7 @@ def split_with(
     if output is not None and (own := Path(output, "split.json")).exists() and any(map(own.samefile, inputs)):
         raise EvoSplitError(f"{own} is an input, because it says what is locked; choose another output")
     write = _plan(adapter, source, request.subsets(len(source), adapter.default_names), output, writing, inputs)
-    split = run(source, request, adapter=adapter, on_progress=phases("searching"))
-    phases("writing")(0.0, "writing")
-    outcome = write(split, phases("writing"))
-    phases.finish()
-    return outcome
+    return _written(write, run(source, request, adapter=adapter, on_progress=phases("searching")), phases)
 
 
 def apply_with(
@@ -75,11 +71,7 @@ def apply_with(
     made = replay(made, source)
     subsets = Subsets(made.names, made.sizes, made.is_kfold)
     inputs = [] if isinstance(split, Split) else [Path(split)]
-    write = _plan(adapter, source, subsets, output, writing, inputs)
-    phases("writing")(0.0, "writing")
-    outcome = write(made, phases("writing"))
-    phases.finish()
-    return outcome
+    return _written(_plan(adapter, source, subsets, output, writing, inputs), made, phases)
 
 
 def _plan(
@@ -96,6 +88,13 @@ def _plan(
     return adapter.plan(
         Destination(source=source, subsets=subsets, root=root, options=options, nouns=adapter.nouns, inputs=inputs)
     )
+
+
+def _written(write: Write, split: Split, phases: Phases) -> Outcome:
+    phases("writing")(0.0, "writing")
+    outcome = write(split, phases("writing"))
+    phases.finish()
+    return outcome
 
 
 def recorded_reading(adapter: Adapter, split: Split, **given: Any) -> Any:

@@ -69,9 +69,7 @@ def _add_split(verbs: Commands[argparse.ArgumentParser], adapter: Adapter) -> No
     )
     _add_location(parser, adapter)
     add_request_flags(parser, adapter)
-    add_options(parser.add_argument_group("reading"), options_of(adapter.reading), adapter)
-    _add_writing(parser, adapter)
-    add_output_flags(parser)
+    _add_reading_and_writing(parser, adapter)
     parser.set_defaults(run=_split, adapter=adapter.name)
 
 
@@ -84,9 +82,7 @@ def _add_apply(verbs: Commands[argparse.ArgumentParser], adapter: Adapter) -> No
     )
     parser.add_argument("saved", type=Path, metavar="SPLIT", help="the split.json of an earlier split")
     _add_location(parser, adapter)
-    add_options(parser.add_argument_group("reading"), options_of(adapter.reading), adapter)
-    _add_writing(parser, adapter)
-    add_output_flags(parser)
+    _add_reading_and_writing(parser, adapter)
     parser.set_defaults(run=_apply, adapter=adapter.name)
 
 
@@ -139,11 +135,13 @@ def _add_location(parser: argparse.ArgumentParser, adapter: Adapter) -> None:
     parser.add_argument("paths", nargs="+" if where.several else 1, metavar=where.metavar, help=where.help)
 
 
-def _add_writing(parser: argparse.ArgumentParser, adapter: Adapter) -> None:
+def _add_reading_and_writing(parser: argparse.ArgumentParser, adapter: Adapter) -> None:
+    add_options(parser.add_argument_group("reading"), options_of(adapter.reading), adapter)
     group = parser.add_argument_group("writing")
     if adapter.needs_output:
         add_output_directory(group)
     add_options(group, options_of(adapter.writing), adapter)
+    add_output_flags(parser)
 
 
 def add_output_directory(parser: argparse._ActionsContainer) -> None:
