@@ -44,7 +44,7 @@ class WriteOptions:
     Attributes
     ----------
     report
-        Also write the report as an HTML page there.
+        Also write the report as an HTML page there, in the place of an earlier page.
     overwrite
         Replace what an earlier run wrote there; never an input, nor a file that EvoSplit did not write.
     dry_run

@@ -179,18 +179,30 @@ def test_many_subsets_still_fit(source, tmp_path, capsys):
 
 
 def test_the_report_page_is_written_with_the_files(source, tmp_path):
-    """`--report` writes a page beside the files; it is not written over anything without `--overwrite`."""
+    """`--report` writes a page in the place of an earlier one, as an audit does, and in that of nothing else.
+
+    A page that was written anew does not keep the output from being replaced.
+    """
     flags = ("coco", "split", source, "-o", tmp_path / "out", *THREE, "--method", "random")
     page = tmp_path / "out" / "report.html"
     ran = command(*flags, "--report", page)
     assert ran.returncode == 0, ran.stderr
     assert "<html" in page.read_text()
     assert str(page) in ran.stdout
-    again = command("coco", "split", source, "-o", tmp_path / "b", *THREE, "--method", "random", "--report", page)
-    assert "report.html already exists" in refused(again)
     over = command("coco", "split", source, "-o", tmp_path / "b", *THREE, "--report", tmp_path / "b" / "split.json")
     assert "another name" in refused(over)
     assert not (tmp_path / "b").exists()
+    first = page.read_text()
+    again = command("coco", "split", source, "-o", tmp_path / "b", *THREE, "--effort", "fast", "--report", page)
+    assert again.returncode == 0, again.stderr
+    assert page.read_text() != first
+    replaced = command(*flags, "--report", page, "--overwrite")
+    assert replaced.returncode == 0, replaced.stderr
+    page.write_text("mine")
+    assert f"{page} was changed since EvoSplit wrote it" in refused(command(*flags, "--report", page, "--overwrite"))
+    audit = command("audit", tmp_path / "out" / "annotations", "--report", page)
+    assert f"{page} exists, but was not written by EvoSplit" in refused(audit)
+    assert page.read_text() == "mine"
 
 
 # Errors
