@@ -18,7 +18,7 @@ from evosplit.methods import resolve_method
 from evosplit.ratios import Subsets
 from evosplit.wording import counted, listed
 from evosplit_plugins.adapter import Adapter, Destination, Outcome, Write
-from evosplit_plugins.grouping import Links, find_copies, joined, regex_values
+from evosplit_plugins.grouping import Links, find_copies, joined, linked
 from evosplit_plugins.matching import find_samples, replayed
 from evosplit_plugins.progress import OnProgress, Phases
 from evosplit_plugins.request import Request
@@ -155,7 +155,7 @@ def run(
         asked.finish(split),
         notes=(*split.notes, *asked.notes, *source.notes),
         settings={**split.settings, **request.recorded()},
-        file_names=None if source.files is None or not any(source.files) else tuple(source.files),
+        file_names=source.file_names,
         source=source.provenance,
     )
 
@@ -174,7 +174,7 @@ def replay(split: Split, source: Source) -> Split:
         source.counts.ids,
         counts=source.counts if source.has_labels else None,
         constraints=_constraints_again(split, found, source) if source.has_labels else None,
-        file_names=None if source.files is None or not any(source.files) else tuple(source.files),
+        file_names=source.file_names,
         source=source.provenance,
     )
 
@@ -266,12 +266,8 @@ def _groups(
     on_progress: OnProgress,
 ) -> tuple[list[Any] | None, list[str]]:
     """Return the group of each sample, and sentences for the report."""
-    links: list[Links] = []
-    for name in request.groups:
-        links.append(Links(_group_values(name, values[name]), f"{name}=" if len(request.groups) > 1 else ""))
-    if request.group_regex is not None:
-        links.append(Links(regex_values(request.group_regex, source.files)))
-    links += source.links(on_progress)
+    fields = {name: _group_values(name, values[name]) for name in request.groups}
+    links = linked(fields, request.group_regex, source.files, source.links(on_progress))
     notes = [note for each in links for note in each.notes]
     if request.groups or request.group_regex is not None:
         without = [all(_is_alone(each.values[row]) for each in links) for row in range(len(source))]

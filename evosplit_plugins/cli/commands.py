@@ -225,7 +225,7 @@ def _show(args: argparse.Namespace, adapter: Adapter, outcome: Outcome) -> None:
 
 
 def _audit(args: argparse.Namespace) -> int:
-    from evosplit_plugins.audit import audit
+    from evosplit_plugins.calls import audit_as_called
 
     adapter = get_adapter(args.adapter)
     if args.fail_over is not None and not args.fail_over > 0:
@@ -233,16 +233,10 @@ def _audit(args: argparse.Namespace) -> int:
             f"--fail-over {args.fail_over:g} is no limit; give a positive number, such as 2", parameter=()
         )
     write_page = plan_page(args.report, [Path(each) for each in args.paths if Path(each).is_file()])
-    reading = _options(args, adapter.reading)
+    options = [*options_of(adapter.reading), *shared_options("group_by", "group_regex", *_SEARCH)]
+    given = {**values_from(args, options), "same_bytes": args.same_bytes, "compare": args.compare}
     with progress(args) as on_progress:
-        source = adapter.read_subsets(args.paths, reading, on_progress=lambda done, m: on_progress(0.2 * done, m))
-        judged = audit(
-            source,
-            same_bytes=args.same_bytes,
-            compare=args.compare,
-            on_progress=lambda done, message: on_progress(0.2 + 0.8 * done, message),
-            **values_from(args, shared_options("group_by", "group_regex", *_SEARCH)),
-        )
+        judged = audit_as_called(adapter, args.paths, {**given, "on_progress": on_progress})
     judged = replace(judged, nouns=adapter.nouns)
     failures = judged.failures(args.fail_over, allow_leaks=args.allow_leaks)
     if write_page is not None:

@@ -137,9 +137,7 @@ class Plan:
         kept = [self.path(spot) for spot in existing if spot not in reports]
         if kept and self.root is not None and not self.overwrite:
             are = "exists" if len(kept) == 1 else "exist"
-            raise EvoSplitError(
-                f"{listed(kept, _SHOWN)} already {are}; pass overwrite=True or choose another output"
-            )
+            raise EvoSplitError(f"{listed(kept, _SHOWN)} already {are}; pass overwrite=True or choose another output")
         keep = {(0, str(place)) for place in self.keep}
         old = {spot: state for spot in known if spot not in keep and (state := views[0].state(spot[1]))}
         self._check_may_go(old, known, inputs)

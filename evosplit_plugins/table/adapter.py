@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from evosplit.wording import Nouns
-from evosplit_plugins.adapter import Adapter, Destination, Location, Write, WriteOptions, check_divided
+from evosplit_plugins.adapter import Adapter, Destination, Location, Write, WriteOptions
 from evosplit_plugins.options import option
 from evosplit_plugins.progress import OnProgress
 from evosplit_plugins.staging import read_record
@@ -155,9 +155,7 @@ class TableAdapter(Adapter):
         if on_progress is not None:
             on_progress(0.0, "reading")
         opened = open_files([Path(path) for path in paths], options, divided=True)
-        source = read_table(opened.engine, options, inputs=opened.names, divided=True, files=opened)
-        check_divided(source)
-        return source
+        return read_table(opened.engine, options, inputs=opened.names, divided=True, files=opened)
 
     def plan(self, to: Destination[Any, Any]) -> Write:
         """Plan the table with its new column, a folder for each subset, or lists of ids."""

@@ -10,7 +10,6 @@ from evosplit import EvoSplitError, LabelCounts, Split
 from evosplit.errors import checked_keywords
 from evosplit.methods.base import Method
 from evosplit.rng import Seed
-from evosplit_plugins.adapter import check_divided
 from evosplit_plugins.audit import Audit
 from evosplit_plugins.audit import audit as judge
 from evosplit_plugins.calls import apply_as_called, audit_as_called, count_as_called, split_as_called
@@ -338,7 +337,6 @@ def audit(
         return audit_as_called(TableAdapter(), as_texts(table), given)
     reading = call_with(TableReading, given)
     source = read_table(open_table(table, reading).engine, reading, divided=True)
-    check_divided(source)
     return call_with(judge, given, source=source)
 
 
