@@ -24,7 +24,10 @@ Given = Mapping[str, Any]
 
 def count_as_called(adapter: Adapter, paths: Sequence[str], given: Given) -> LabelCounts:
     """Carry out `read_counts`."""
-    return adapter.read(paths, call_with(adapter.reading, given), on_progress=given["on_progress"]).counts
+    phases = Phases(given["on_progress"], reading=1)
+    source = adapter.read(paths, call_with(adapter.reading, given), on_progress=phases("reading"))
+    phases.finish()
+    return source.counts
 
 
 def split_as_called(adapter: Adapter, paths: Sequence[Any], given: Given) -> Outcome:

@@ -28,9 +28,9 @@ __all__ = [
     "all_adapters",
     "described",
     "detect",
+    "each_adapter",
     "get_adapter",
     "is_own",
-    "load",
 ]
 
 GROUP = "evosplit.adapters"
@@ -83,7 +83,7 @@ def get_adapter(name: str) -> Adapter:
     return loaded
 
 
-def load() -> Iterator[tuple[str, Adapter]]:
+def each_adapter() -> Iterator[tuple[str, Adapter]]:
     """Load one adapter after the other, with its name, EvoSplit's own first."""
     for name in _OWN:
         yield name, get_adapter(name)
@@ -103,7 +103,7 @@ def _others() -> Iterator[tuple[str, Adapter]]:
 
 def all_adapters() -> dict[str, Adapter]:
     """Load all adapters, by name."""
-    return dict(load())
+    return dict(each_adapter())
 
 
 def described() -> dict[str, Described]:
@@ -121,7 +121,7 @@ def described() -> dict[str, Described]:
 def detect(paths: Sequence[str], verb: str | None = None) -> str:
     """Return the name of the first adapter that recognises some files or folders and has the command `verb`."""
     able = []
-    for name, adapter in load():
+    for name, adapter in each_adapter():
         if verb is None or verb in adapter.verbs:
             if adapter.detect(paths):
                 return name

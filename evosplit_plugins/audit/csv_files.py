@@ -15,6 +15,7 @@ from typing import Any, ClassVar, NoReturn
 import numpy as np
 
 from evosplit import EvoSplitError, LabelCounts
+from evosplit.rng import Seed
 from evosplit.wording import counted
 from evosplit_plugins.adapter import Adapter, Destination, Location
 from evosplit_plugins.audit.result import Audit, audit
@@ -105,7 +106,7 @@ def audit_csv(
     effort: str = "normal",
     time_limit: float | None = None,
     n_jobs: int = 1,
-    seed: int = 0,
+    seed: Seed = 0,
     on_progress: OnProgress | None = None,
 ) -> Audit:
     r"""Judge the subsets that a table names; see `CsvReading` and `evosplit_plugins.audit.audit` for the parameters.

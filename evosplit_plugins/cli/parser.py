@@ -34,7 +34,7 @@ from evosplit_plugins.cli.options import add_options, add_request_flags
 from evosplit_plugins.cli.terminal import printing
 from evosplit_plugins.cli.wording import in_flags
 from evosplit_plugins.options import options_of
-from evosplit_plugins.registry import Described, all_adapters, described, detect, get_adapter, is_own, load
+from evosplit_plugins.registry import Described, all_adapters, described, detect, each_adapter, get_adapter, is_own
 
 __all__ = ["build_parser", "known_flags", "run"]
 
@@ -142,7 +142,7 @@ def _resolved(argv: Sequence[str]) -> list[str]:
             return [_named(rest[position + 1], verb), verb, *rest[:position], *rest[position + 2 :]]
         if word.startswith("--as="):
             return [_named(word.removeprefix("--as="), verb), verb, *rest[:position], *rest[position + 1 :]]
-    for name, adapter in load():
+    for name, adapter in each_adapter():
         if verb in adapter.verbs:
             paths = _paths(verb, rest, [adapter])
             if paths and _may_exist(paths[0]) and adapter.detect(paths):

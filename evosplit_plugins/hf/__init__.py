@@ -9,12 +9,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evosplit_plugins.hf.adapter import host_module
+from evosplit_plugins.hf.adapter import HfReading, HfWriting, HuggingFaceAdapter, host_module
 from evosplit_plugins.on_demand import on_demand
 
 if TYPE_CHECKING:
     from evosplit_plugins.hf.api import apply_split, audit, evosplit_hf, read_counts
 
-__all__ = ["apply_split", "audit", "evosplit_hf", "read_counts"]
+__all__ = [
+    "HfReading",
+    "HfWriting",
+    "HuggingFaceAdapter",
+    "apply_split",
+    "audit",
+    "evosplit_hf",
+    "read_counts",
+]
 
 __getattr__, __dir__ = on_demand(__name__, __all__, lambda name: host_module("api").__name__)

@@ -81,7 +81,11 @@ def read_counts(
     if _in_files(table):
         return count_as_called(TableAdapter(), as_texts(table), given)
     reading = call_with(TableReading, given)
-    return read_table(open_table(table, reading).engine, reading).counts
+    phases = Phases(on_progress, reading=1)
+    phases("reading")(0.0, "reading")
+    source = read_table(open_table(table, reading).engine, reading)
+    phases.finish()
+    return source.counts
 
 
 @checked_keywords()
@@ -280,12 +284,17 @@ def apply_split(
     write_page = plan_page(report)
     made = split if isinstance(split, Split) else Split.load(split)
     reading = recorded_reading(TableAdapter(), made, **stated(TableReading, given))
+    phases = Phases(on_progress, reading=5, placing=5)
+    phases("reading")(0.0, "reading")
     opened: InMemory = open_table(table, reading)
     source = read_table(opened.engine, reading, need_labels=False)
     found = replay(made, source)
+    phases("placing")(0.0, "placing")
+    divided = opened.with_subsets(source, found, column)
     if write_page is not None:
         write_page(found.report(nouns=TableAdapter.nouns))
-    return opened.with_subsets(source, found, column)
+    phases.finish()
+    return divided
 
 
 @checked_keywords()
@@ -307,7 +316,7 @@ def audit(
     effort: str = "normal",
     time_limit: float | None = None,
     n_jobs: int = 1,
-    seed: int = 0,
+    seed: Seed = 0,
     on_progress: OnProgress | None = None,
 ) -> Audit:
     """Judge subsets that exist: how even they are, what leaks, and what EvoSplit would give at the same sizes.
@@ -336,8 +345,10 @@ def audit(
     if _in_files(table):
         return audit_as_called(TableAdapter(), as_texts(table), given)
     reading = call_with(TableReading, given)
+    phases = Phases(on_progress, reading=2, judging=8)
+    phases("reading")(0.0, "reading")
     source = read_table(open_table(table, reading).engine, reading, divided=True)
-    return call_with(judge, given, source=source)
+    return call_with(judge, given, source=source, on_progress=phases("judging"))
 
 
 def _in_files(table: Any) -> bool:
