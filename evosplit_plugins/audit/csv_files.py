@@ -18,11 +18,12 @@ from evosplit import EvoSplitError, LabelCounts
 from evosplit.rng import Seed
 from evosplit.wording import counted
 from evosplit_plugins.adapter import Adapter, Destination, Location
-from evosplit_plugins.audit.result import Audit, audit
+from evosplit_plugins.audit.result import Audit
+from evosplit_plugins.calls import audit_as_called
 from evosplit_plugins.contents import same_contents
-from evosplit_plugins.files import as_paths, one_for_each, usual_order
+from evosplit_plugins.files import as_paths, as_texts, one_for_each, usual_order
 from evosplit_plugins.headings import DELIMITERS, IDS, LABELS, SUBSETS, find_column, separator_in, usual_column
-from evosplit_plugins.options import call_with, option, recorded
+from evosplit_plugins.options import option, recorded
 from evosplit_plugins.progress import OnProgress
 from evosplit_plugins.source import Fields, Placement, Source
 
@@ -121,8 +122,7 @@ def audit_csv(
     >>> judged.split.names, judged.leaks
     (('train', 'val'), ())
     """
-    given = locals()
-    return call_with(audit, given, source=_read_tables(as_paths(inputs), call_with(CsvReading, given)))
+    return audit_as_called(CsvAdapter(), as_texts(inputs), locals())
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
