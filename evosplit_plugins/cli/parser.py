@@ -144,10 +144,10 @@ def _resolved(argv: Sequence[str]) -> list[str]:
             return [_named(word.removeprefix("--as="), verb), verb, *rest[:position], *rest[position + 1 :]]
     for name, adapter in each_adapter():
         if verb in adapter.verbs:
-            paths = _paths(verb, rest, [adapter])
-            if paths and _may_exist(paths[0]) and adapter.detect(paths):
+            paths, strange = _sorted_out(verb, rest, [adapter])
+            if paths and not strange and _may_exist(paths[0]) and adapter.detect(paths):
                 return [name, verb, *rest]
-    paths = _paths(verb, rest, all_adapters().values())
+    paths, _ = _sorted_out(verb, rest, all_adapters().values())
     if not paths:
         raise EvoSplitError(f"nothing to {verb} is named; give files or a folder: evosplit {verb} PATH ...")
     if not _may_exist(paths[0]):
@@ -170,8 +170,8 @@ def _named(name: str, verb: str) -> str:
     return name
 
 
-def _paths(verb: str, words: Sequence[str], adapters: Iterable[Adapter]) -> list[str]:
-    """Tell the paths among some arguments from the values of the flags that adapters have."""
+def _sorted_out(verb: str, words: Sequence[str], adapters: Iterable[Adapter]) -> tuple[list[str], list[str]]:
+    """Tell the paths among some arguments from the values of the flags that adapters have; also the unknown flags."""
     parser = _Parser(prog=f"evosplit {verb}", add_help=False, conflict_handler="resolve")
     _add_detecting(parser, verb)
     for adapter in adapters:
@@ -180,7 +180,8 @@ def _paths(verb: str, words: Sequence[str], adapters: Iterable[Adapter]) -> list
         add_options(parser, [each if each.kind == "switch" else replace(each, choices=()) for each in options], adapter)
     found, unknown = parser.parse_known_args([word for word in words if word != "--"])
     named = [*found.paths, *(word for word in unknown if not word.startswith("-"))]
-    return [word for word in named if Path(word).exists()] or named[:1]
+    paths = [word for word in named if Path(word).exists()] or named[:1]
+    return paths, [word for word in unknown if word.startswith("-")]
 
 
 def _may_exist(path: str) -> bool:
