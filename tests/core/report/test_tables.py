@@ -141,6 +141,3 @@ def test_extra_columns_give_way():
     assert table.fitting(14 + 3 * 3) == table
     assert table.fitting(14 + 3 * 3 - 1) == Table("", columns[:2], (("x" * 40, 1),))
     assert table_lines(table, 23)[2] == f"{'x' * 11}...  1  2  3"
-
-
-# --- as text

@@ -337,9 +337,6 @@ def test_a_disk_that_takes_no_more_leaves_the_output_as_it_was(source, tmp_path)
     assert not (tmp_path / "out").exists()
 
 
-# Progress
-
-
 def test_a_page_of_a_dry_run(tmp_path, capsys):
     """`--dry-run --report` writes the page, and says so; nothing else is written."""
     source = write(tmp_path / "a.json", instances(20))

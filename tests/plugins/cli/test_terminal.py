@@ -11,7 +11,7 @@ import subprocess
 import pytest
 from coco_files import THREE, command, command_line, instances, refused, write
 
-from evosplit_plugins.cli.terminal import progress
+from evosplit_plugins.cli.terminal import progress, show
 
 
 def test_names_from_files_cannot_steer_the_terminal(tmp_path):
@@ -106,3 +106,23 @@ def test_progress_off_a_terminal_is_silent(capsys):
     with progress(argparse.Namespace(quiet=False)) as on_progress:
         assert on_progress(0.5, "half") is None
     assert capsys.readouterr().err == ""
+
+
+def test_what_is_shown_fits_and_is_styled_once(capsys, monkeypatch):
+    """Lines break at the width of the terminal; only what stands at the start is coloured, or all without a text."""
+    monkeypatch.setenv("COLUMNS", "20")
+    show("train and val share two files", "LEAK ", "bold red")
+    assert capsys.readouterr().out == "LEAK train and val\nshare two files\n"
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    show("train and val share two files", "LEAK ", "bold red")
+    show("", "Measures of all the subsets", "bold")
+    lines = ["\x1b[1;31mLEAK \x1b[0mtrain and val", "share two files"]
+    lines += ["\x1b[1mMeasures of all the\x1b[0m", "\x1b[1msubsets\x1b[0m"]
+    assert capsys.readouterr().out.splitlines() == lines
+    for name, value in (("NO_COLOR", "1"), ("TERM", "dumb")):
+        with monkeypatch.context() as plain:
+            plain.setenv(name, value)
+            show("", "Measures", "bold")
+    assert capsys.readouterr().out == "Measures\nMeasures\n"
