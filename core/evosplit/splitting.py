@@ -160,6 +160,12 @@ def kfold(
     return _solve(counts, fold_subsets(n_splits, counts.n_samples), **options)
 
 
+def _options_among(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Pick what `split` and `kfold` hand on as it is from their arguments."""
+    _, _, *names = signature(_solve).parameters
+    return {name: given[name] for name in names}
+
+
 def _solve(
     counts: LabelCounts,
     subsets: Subsets,
@@ -253,12 +259,6 @@ def _solve(
         constraints=constraints,
     )
     return replace(made, best_ed=_best_ed(problem, subsets, made.sizes, search=not run.out_of_time))
-
-
-def _options_among(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Pick what `split` and `kfold` hand on as it is from their arguments."""
-    _, _, *names = signature(_solve).parameters
-    return {name: given[name] for name in names}
 
 
 def _limits(problem: SplitProblem) -> tuple[str, ...]:
