@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from evosplit_plugins.on_demand import on_demand
 
 if TYPE_CHECKING:
     from evosplit_plugins.coco import evosplit_coco
@@ -33,12 +34,4 @@ _HOME = {
     "evosplit_yolo": "evosplit_plugins.yolo",
 }
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_HOME[name]), name)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = on_demand(__name__, __all__, _HOME.__getitem__)

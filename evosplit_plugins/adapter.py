@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 
-from evosplit import EvoSplitError, Split
+from evosplit import Split
 from evosplit.ratios import DEFAULT_NAMES, Subsets
 from evosplit.wording import Nouns
 from evosplit_plugins.options import option
@@ -28,7 +28,6 @@ __all__ = [
     "Outcome",
     "Write",
     "WriteOptions",
-    "check_divided",
 ]
 
 
@@ -44,7 +43,7 @@ class WriteOptions:
     Attributes
     ----------
     report
-        Also write the report as an HTML page there.
+        Also write the report as an HTML page there, in the place of an earlier page.
     overwrite
         Replace what an earlier run wrote there; never an input, nor a file that EvoSplit did not write.
     dry_run
@@ -187,9 +186,7 @@ class Adapter(ABC):
 
         A sample that is in two subsets is two rows.
         """
-        source = self.read(paths, options, on_progress=on_progress)
-        check_divided(source)
-        return source
+        return self.read(paths, options, on_progress=on_progress)
 
     @abstractmethod
     def plan(self, to: Destination[Any, Any]) -> Write:
@@ -198,9 +195,3 @@ class Adapter(ABC):
         That function takes the split, in the order of the source, and `on_progress` (or None). It writes all of the
         subsets or nothing.
         """
-
-
-def check_divided(source: Source) -> None:
-    """Raise an error if the data has no subsets to audit."""
-    if source.subsets is None or len(source.subsets.names) < 2:
-        raise EvoSplitError(f"an audit compares subsets, but {source.called} is not divided into several")

@@ -9,17 +9,23 @@ from typing import TypeAlias
 
 from evosplit import EvoSplitError
 
-__all__ = ["PathLike", "as_paths", "names_file", "one_for_each", "usual_order"]
+__all__ = ["PathLike", "Paths", "as_paths", "as_texts", "names_file", "one_for_each", "usual_order"]
 
 PathLike: TypeAlias = "str | os.PathLike[str]"
+Paths: TypeAlias = "str | os.PathLike[str] | Sequence[str | os.PathLike[str]]"
 
 _USUAL_ORDER = ("train", "val", "test")
 _LISTS = (".txt", ".json", ".json.gz")
 
 
-def as_paths(given: PathLike | Sequence[PathLike]) -> list[Path]:
+def as_paths(given: Paths) -> list[Path]:
     """Turn one path or several into a list."""
     return [Path(given)] if isinstance(given, (str, os.PathLike)) else [Path(path) for path in given]
+
+
+def as_texts(given: Paths) -> list[str]:
+    """Turn one path or several into a list of texts, as a command takes them."""
+    return list(map(str, as_paths(given)))
 
 
 def names_file(value: object) -> bool:
@@ -33,7 +39,7 @@ def names_file(value: object) -> bool:
     return isinstance(value, os.PathLike) or (isinstance(value, str) and value.lower().endswith(_LISTS))
 
 
-def one_for_each(given: PathLike | Sequence[PathLike] | None, n_files: int, parameter: str) -> list[Path]:
+def one_for_each(given: Paths | None, n_files: int, parameter: str) -> list[Path]:
     """Return one folder for each file: the same for all, or one for each; the working directory by default."""
     folders = as_paths(Path() if given is None else given)
     if len(folders) not in (1, n_files):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,7 @@ from scipy.sparse import coo_array
 from evosplit import EvoSplitError
 from evosplit.wording import listed
 
-__all__ = ["Copies", "Links", "compiled", "components", "find_copies", "joined", "regex_values"]
+__all__ = ["Copies", "Links", "compiled", "components", "find_copies", "joined", "linked", "regex_values"]
 
 _NAMES_SHOWN = 2  # further values that the name of a group lists
 _MOST = 0.5  # a file name that more than this part of the samples carry names no picture
@@ -44,6 +44,24 @@ class Links:
     prefix: str = ""
     names_groups: bool = True
     notes: tuple[str, ...] = ()
+
+
+def linked(
+    fields: Mapping[str, Sequence[Any]], regex: str | None, files: Sequence[str | None] | None, more: Sequence[Links]
+) -> list[Links]:
+    """List what links samples: the values of fields, the texts that a regular expression finds in file names, and more.
+
+    With several fields the names of groups tell which field they are from.
+
+    Examples
+    --------
+    >>> [each.prefix for each in linked({"clip": [1, 1], "site": ["a", "b"]}, None, None, [])]
+    ['clip=', 'site=']
+    """
+    links = [Links(values, f"{name}=" if len(fields) > 1 else "") for name, values in fields.items()]
+    if regex is not None:
+        links.append(Links(regex_values(regex, files)))
+    return [*links, *more]
 
 
 def joined(links: Sequence[Links]) -> list[Any] | None:

@@ -8,32 +8,54 @@ A package announces its adapter in its pyproject.toml:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
+from typing import TYPE_CHECKING, NamedTuple
 
 from evosplit import EvoSplitError
 from evosplit.errors import warn
 from evosplit.wording import listed
 from evosplit_plugins.adapter import Adapter
 
-__all__ = ["GROUP", "adapter_names", "all_adapters", "detect", "get_adapter", "is_own"]
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+__all__ = [
+    "GROUP",
+    "Described",
+    "adapter_names",
+    "all_adapters",
+    "described",
+    "detect",
+    "each_adapter",
+    "get_adapter",
+    "is_own",
+]
 
 GROUP = "evosplit.adapters"
+
+
+class Described(NamedTuple):
+    """What the help says of an adapter, which is known before it is loaded: its `summary` and its `verbs`."""
+
+    summary: str
+    verbs: tuple[str, ...] = Adapter.verbs
+
+
 _OWN = {
-    "coco": "evosplit_plugins.coco.adapter:CocoAdapter",
-    "yolo": "evosplit_plugins.yolo.adapter:YoloAdapter",
-    "csv": "evosplit_plugins.audit.csv_files:CsvAdapter",
-    "table": "evosplit_plugins.table.adapter:TableAdapter",
-    "hf": "evosplit_plugins.hf.adapter:HuggingFaceAdapter",
-    "fiftyone": "evosplit_plugins.fiftyone_plugin.adapter:FiftyOneAdapter",
+    "coco": ("evosplit_plugins.coco.adapter:CocoAdapter", Described("COCO annotation files")),
+    "yolo": ("evosplit_plugins.yolo.adapter:YoloAdapter", Described("YOLO data sets")),
+    "csv": ("evosplit_plugins.audit.csv_files:CsvAdapter", Described("CSV files", ("audit",))),
+    "table": ("evosplit_plugins.table.adapter:TableAdapter", Described("tables of any size")),
+    "hf": ("evosplit_plugins.hf.adapter:HuggingFaceAdapter", Described("Hugging Face data sets")),
+    "fiftyone": ("evosplit_plugins.fiftyone_plugin.adapter:FiftyOneAdapter", Described("FiftyOne datasets")),
 }
 
 
 def adapter_names() -> list[str]:
     """List the names of all adapters, EvoSplit's own first."""
-    return [*_OWN, *sorted(point.name for point in entry_points(group=GROUP) if point.name not in _OWN)]
+    return [*_OWN, *sorted(point.name for point in _entry_points() if point.name not in _OWN)]
 
 
 def is_own(name: str) -> bool:
@@ -50,38 +72,68 @@ def get_adapter(name: str) -> Adapter:
     >>> get_adapter("coco").summary
     'COCO annotation files'
     """
-    own = _OWN.get(name)
-    if own is not None:
-        module, _, attribute = own.partition(":")
+    if name in _OWN:
+        module, _, attribute = _OWN[name][0].partition(":")
         made: Adapter = getattr(import_module(module), attribute)()
         return made
-    found: list[EntryPoint] = list(entry_points(group=GROUP, name=name))
+    found = [point for point in _entry_points() if point.name == name]
     if not found:
         raise EvoSplitError(f"there is no adapter {name!r}; there are {', '.join(adapter_names())}")
     loaded: Adapter = found[0].load()()
     return loaded
 
 
-def all_adapters() -> dict[str, Adapter]:
-    """Load all adapters, by name; one of another package that cannot be loaded is left out, with a warning."""
-    found = {}
-    for name in adapter_names():
+def each_adapter() -> Iterator[tuple[str, Adapter]]:
+    """Load one adapter after the other, with its name, EvoSplit's own first."""
+    for name in _OWN:
+        yield name, get_adapter(name)
+    yield from _others()
+
+
+def _others() -> Iterator[tuple[str, Adapter]]:
+    """Load the adapters of other packages; one that is broken only gives a warning."""
+    for name in adapter_names()[len(_OWN) :]:
         try:
-            found[name] = get_adapter(name)
+            adapter = get_adapter(name)
         except Exception as error:
-            if is_own(name):
-                raise
             warn(f"the adapter {name!r} cannot be loaded: {error}")
-    return found
+        else:
+            yield name, adapter
+
+
+def all_adapters() -> dict[str, Adapter]:
+    """Load all adapters, by name."""
+    return dict(each_adapter())
+
+
+def described() -> dict[str, Described]:
+    """Return what the help says of each adapter, by name; those of other packages are loaded for it.
+
+    Examples
+    --------
+    >>> described()["csv"].verbs
+    ('audit',)
+    """
+    own = {name: words for name, (_, words) in _OWN.items()}
+    return own | {name: Described(adapter.summary, adapter.verbs) for name, adapter in _others()}
 
 
 def detect(paths: Sequence[str], verb: str | None = None) -> str:
     """Return the name of the first adapter that recognises some files or folders and has the command `verb`."""
-    adapters = {name: adapter for name, adapter in all_adapters().items() if verb is None or verb in adapter.verbs}
-    for name, adapter in adapters.items():
-        if adapter.detect(paths):
-            return name
+    able = []
+    for name, adapter in each_adapter():
+        if verb is None or verb in adapter.verbs:
+            if adapter.detect(paths):
+                return name
+            able.append(name)
     raise EvoSplitError(
-        f"{listed(map(repr, paths), 3)} is nothing that an adapter recognises; name one: {', '.join(adapters)}",
+        f"{listed(map(repr, paths), 3)} is nothing that an adapter recognises; name one: {', '.join(able)}",
         parameter=(),
     )
+
+
+@cache
+def _entry_points() -> tuple[EntryPoint, ...]:
+    from importlib.metadata import entry_points  # reads about every installed package, which most commands can spare
+
+    return tuple(entry_points(group=GROUP))

@@ -36,6 +36,7 @@ except ModuleNotFoundError as error:
 __all__ = ["EvoSplitKFold", "EvoSplitShuffleSplit"]
 
 Indices = npt.NDArray[np.int64]
+_OPTIONS = tuple(name for name in ENGINE_OPTIONS if name != "seed")
 
 
 class _EvoSplitter(BaseCrossValidator):  # type: ignore[misc]  # scikit-learn publishes no types
@@ -57,9 +58,14 @@ class _EvoSplitter(BaseCrossValidator):  # type: ignore[misc]  # scikit-learn pu
         """
         return self.n_splits
 
+    def _keep_options(self, given: Mapping[str, Any]) -> None:
+        """Keep those arguments of `__init__` that the engine takes, under their names."""
+        for name in _OPTIONS:
+            setattr(self, name, given[name])
+
     def _options(self) -> dict[str, Any]:
         """Collect the keyword arguments of the engine."""
-        return {name: getattr(self, name) for name in ENGINE_OPTIONS if name != "seed"}
+        return {name: getattr(self, name) for name in _OPTIONS}
 
     def _read(self, X: Any, y: Any, groups: Any) -> tuple[LabelCounts, dict[str, Any]]:  # noqa: N803
         """Check what was passed to `split`; give the counts and the constraints."""
@@ -141,15 +147,7 @@ class EvoSplitKFold(_EvoSplitter):
     ) -> None:
         self.n_splits = _checked_number("n_splits", n_splits, at_least=2)
         self.random_state = _checked_state(random_state)
-        self.method = method
-        self.objectives = objectives
-        self.cover = cover
-        self.min_per_label = min_per_label
-        self.label_weights = label_weights
-        self.pick = pick
-        self.effort = effort
-        self.time_limit = time_limit
-        self.n_jobs = n_jobs
+        self._keep_options(locals())
 
     def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[Indices, Indices]]:  # noqa: N803
         """Yield (train, test) positions, one pair for each fold.
@@ -227,15 +225,7 @@ class EvoSplitShuffleSplit(_EvoSplitter):
         self.test_size = _checked_size("test_size", test_size)
         self.train_size = _checked_size("train_size", train_size)
         self.random_state = _checked_state(random_state)
-        self.method = method
-        self.objectives = objectives
-        self.cover = cover
-        self.min_per_label = min_per_label
-        self.label_weights = label_weights
-        self.pick = pick
-        self.effort = effort
-        self.time_limit = time_limit
-        self.n_jobs = n_jobs
+        self._keep_options(locals())
 
     def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[Indices, Indices]]:  # noqa: N803
         """Yield (train, test) positions, one pair for each repetition.

@@ -143,6 +143,11 @@ class Source:
         """Where the samples come from, as the manifest keeps it."""
         return {"adapter": self.adapter, "inputs": list(self.inputs), "reading": dict(self.reading)}
 
+    @property
+    def file_names(self) -> tuple[str | None, ...] | None:
+        """The files, as a manifest keeps them; None if no sample has one."""
+        return None if self.files is None or not any(self.files) else tuple(self.files)
+
     @cached_property
     def pictures(self) -> Sequence[str | None] | None:
         """The name of each sample's picture; samples with equal names are copies of one picture."""
@@ -227,8 +232,8 @@ class Source:
 
     def shared_keys(self) -> Mapping[str, Sequence[Any]]:
         """Return the values that identify samples, by name; an audit reports those that subsets have in common."""
-        if self.files is not None and any(self.files):
-            return {"file name": [None if name is None else plain_path(name) for name in self.files]}
+        if self.file_names is not None:
+            return {"file name": [None if name is None else plain_path(name) for name in self.file_names]}
         return {"id": self.counts.ids.tolist()}
 
     def contents(self, on_progress: OnProgress | None = None) -> Sequence[str | None]:

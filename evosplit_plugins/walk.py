@@ -18,7 +18,7 @@ from evosplit.methods import resolve_method
 from evosplit.ratios import Subsets
 from evosplit.wording import counted, listed
 from evosplit_plugins.adapter import Adapter, Destination, Outcome, Write
-from evosplit_plugins.grouping import Links, find_copies, joined, regex_values
+from evosplit_plugins.grouping import Links, find_copies, joined, linked
 from evosplit_plugins.matching import find_samples, replayed
 from evosplit_plugins.progress import OnProgress, Phases
 from evosplit_plugins.request import Request
@@ -46,11 +46,7 @@ def split_with(
     if output is not None and (own := Path(output, "split.json")).exists() and any(map(own.samefile, inputs)):
         raise EvoSplitError(f"{own} is an input, because it says what is locked; choose another output")
     write = _plan(adapter, source, request.subsets(len(source), adapter.default_names), output, writing, inputs)
-    split = run(source, request, adapter=adapter, on_progress=phases("searching"))
-    phases("writing")(0.0, "writing")
-    outcome = write(split, phases("writing"))
-    phases.finish()
-    return outcome
+    return _written(write, run(source, request, adapter=adapter, on_progress=phases("searching")), phases)
 
 
 def apply_with(
@@ -75,11 +71,7 @@ def apply_with(
     made = replay(made, source)
     subsets = Subsets(made.names, made.sizes, made.is_kfold)
     inputs = [] if isinstance(split, Split) else [Path(split)]
-    write = _plan(adapter, source, subsets, output, writing, inputs)
-    phases("writing")(0.0, "writing")
-    outcome = write(made, phases("writing"))
-    phases.finish()
-    return outcome
+    return _written(_plan(adapter, source, subsets, output, writing, inputs), made, phases)
 
 
 def _plan(
@@ -96,6 +88,13 @@ def _plan(
     return adapter.plan(
         Destination(source=source, subsets=subsets, root=root, options=options, nouns=adapter.nouns, inputs=inputs)
     )
+
+
+def _written(write: Write, split: Split, phases: Phases) -> Outcome:
+    phases("writing")(0.0, "writing")
+    outcome = write(split, phases("writing"))
+    phases.finish()
+    return outcome
 
 
 def recorded_reading(adapter: Adapter, split: Split, **given: Any) -> Any:
@@ -156,7 +155,7 @@ def run(
         asked.finish(split),
         notes=(*split.notes, *asked.notes, *source.notes),
         settings={**split.settings, **request.recorded()},
-        file_names=None if source.files is None or not any(source.files) else tuple(source.files),
+        file_names=source.file_names,
         source=source.provenance,
     )
 
@@ -175,7 +174,7 @@ def replay(split: Split, source: Source) -> Split:
         source.counts.ids,
         counts=source.counts if source.has_labels else None,
         constraints=_constraints_again(split, found, source) if source.has_labels else None,
-        file_names=None if source.files is None or not any(source.files) else tuple(source.files),
+        file_names=source.file_names,
         source=source.provenance,
     )
 
@@ -267,12 +266,8 @@ def _groups(
     on_progress: OnProgress,
 ) -> tuple[list[Any] | None, list[str]]:
     """Return the group of each sample, and sentences for the report."""
-    links: list[Links] = []
-    for name in request.groups:
-        links.append(Links(_group_values(name, values[name]), f"{name}=" if len(request.groups) > 1 else ""))
-    if request.group_regex is not None:
-        links.append(Links(regex_values(request.group_regex, source.files)))
-    links += source.links(on_progress)
+    fields = {name: _group_values(name, values[name]) for name in request.groups}
+    links = linked(fields, request.group_regex, source.files, source.links(on_progress))
     notes = [note for each in links for note in each.notes]
     if request.groups or request.group_regex is not None:
         without = [all(_is_alone(each.values[row]) for each in links) for row in range(len(source))]

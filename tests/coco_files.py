@@ -16,8 +16,14 @@ import numpy as np
 from hypothesis import strategies as st
 
 from evosplit import Split
+from evosplit_plugins.cli import main
+from evosplit_plugins.coco import CocoAdapter, CocoReading
 
 NAMES = ("person", "bicycle", "car", "dog", "kite")
+RATIOS = {"train": 0.6, "val": 0.2, "test": 0.2}
+QUICK = {"method": "random"}
+FAST = {"effort": "fast"}
+THREE = ("-s", "train:0.6", "-s", "val:0.2", "-s", "test:0.2")
 _SPACE = re.compile(r"[ \t\r\n]*")
 
 
@@ -196,6 +202,11 @@ def load(path: Path) -> Any:
         return COCO(str(path))
 
 
+def read(*paths, **options):
+    """Read annotation files into a source."""
+    return CocoAdapter().read(list(map(str, paths)), CocoReading(**options))
+
+
 def subset_of_each(split: Split) -> dict[Any, str]:
     """Map the ids of the images to the names of their subsets."""
     return {own: split.names[j] for own, j in zip(split.sample_ids.tolist(), split.assignment.tolist(), strict=True)}
@@ -208,7 +219,6 @@ def command(*arguments: object, **options: Any) -> subprocess.CompletedProcess[s
     """
     if options:
         return subprocess.run(command_line(*arguments), capture_output=True, text=True, timeout=300, **options)
-    from evosplit_plugins.cli import main
 
     words = list(map(str, arguments))
     out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
@@ -219,6 +229,14 @@ def command(*arguments: object, **options: Any) -> subprocess.CompletedProcess[s
         except SystemExit as stop:
             code = int(stop.code or 0)
     return subprocess.CompletedProcess(words, code, *(stream.buffer.getvalue().decode() for stream in (out, err)))
+
+
+def refused(ran: subprocess.CompletedProcess[str]) -> str:
+    """Check that a command was refused as promised, and return its one line."""
+    assert ran.returncode == 2
+    assert ran.stdout == ""
+    assert ran.stderr.count("\n") == 1
+    return ran.stderr
 
 
 def command_line(*arguments: object) -> list[str]:

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from datasets import ClassLabel, Dataset, Features, Image, Sequence
+from datasets import (
+    ClassLabel,
+    Dataset,
+    Features,
+    Image,
+    Sequence,
+)
 
+from evosplit_plugins.hf.adapter import HfReading, HfWriting, HuggingFaceAdapter
+from evosplit_plugins.request import Request
+from evosplit_plugins.walk import apply_with, split_with
+
+ADAPTER = HuggingFaceAdapter()
+LABELS = [[i % 3, i % 2] for i in range(40)]
 NAMES = ["ant", "bee", "cow"]
-
-
 KINDS = ClassLabel(names=NAMES)
-
-
 NO_IMAGE = {"bytes": b"no image: decoding this raises", "path": None}
 
 
@@ -43,3 +51,22 @@ def stream(n=30, **keywords):
         .cast_column("labels", Sequence(KINDS))
         .to_iterable_dataset(**keywords)
     )
+
+
+def split(source, output, ratios=(1, 1), *, folds=None, reading=None, on_progress=None, **writing):
+    """Split with a search that takes no time."""
+    request = Request(ratios=None if folds else ratios, folds=folds, method="random")
+    return split_with(
+        ADAPTER,
+        [str(source)],
+        request,
+        output=output,
+        reading=HfReading(**(reading or {})),
+        writing=HfWriting(**writing),
+        on_progress=on_progress,
+    )
+
+
+def apply(source, manifest, output, reading=None, **writing):
+    """Replay a saved split."""
+    return apply_with(ADAPTER, [str(source)], manifest, output=output, reading=reading, writing=HfWriting(**writing))

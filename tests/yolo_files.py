@@ -7,6 +7,9 @@ import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
+from evosplit_plugins.yolo import YoloAdapter, YoloReading
+
+RATIOS = {"train": 0.6, "val": 0.2, "test": 0.2}
 NAMES = ("cat", "dog", "eel")
 
 
@@ -136,3 +139,15 @@ def by_name(counts):
 def expected(data):
     """Give what `by_name` has to find."""
     return {each.name: each.classes for each in data}
+
+
+def read(*paths, **options):
+    """Read a data set."""
+    return YoloAdapter().read([str(path) for path in paths], YoloReading(**options))
+
+
+def names_in(path):
+    """Give the names of the images of a list, or of a folder."""
+    if path.is_dir():
+        return sorted(each.name for each in path.rglob("*") if each.suffix != ".txt" and each.is_file())
+    return sorted(Path(line).name for line in path.read_text(encoding="utf-8").splitlines())

@@ -2,23 +2,64 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
+import re
+import secrets
+from contextlib import suppress
 from pathlib import Path
+from types import ModuleType
+from typing import TextIO
+
+fcntl: ModuleType | None
+try:
+    import fcntl
+except ImportError:  # Windows, where a temporary file of a process that was killed stays
+    fcntl = None
 
 __all__ = ["write_atomically"]
 
 
 def write_atomically(path: Path, text: str) -> None:
-    """Write a text file through a temporary one beside it: a failure leaves the old file as it was."""
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
+    """Write a text file through a temporary one beside it: a failure leaves the old file as it was.
+
+    The temporary files of processes that were killed while they wrote the same file are removed.
+    """
+    _remove_left_behind(path)
+    stream = _temporary(path)
+    temporary = Path(stream.name)
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
+        with stream:
             stream.write(text)
-        umask = os.umask(0)
-        os.umask(umask)
-        Path(temporary).chmod(0o666 & ~umask)
-        Path(temporary).replace(path)
+            stream.flush()
+            if fcntl is not None:  # held until it has its name
+                temporary.replace(path)
+        if fcntl is None:
+            temporary.replace(path)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
+
+
+def _temporary(path: Path) -> TextIO:
+    """Open a new file beside another one, and hold it, so that others can tell that its process is alive."""
+    while True:
+        temporary = path.with_name(f".{path.name}.evosplit-{secrets.token_hex(4)}.tmp")
+        stream = temporary.open("x", encoding="utf-8", newline="\n")
+        if fcntl is None:
+            return stream
+        with suppress(OSError):  # a file system without locks
+            fcntl.flock(stream, fcntl.LOCK_EX)
+        if temporary.exists():  # before it was held, it may have been taken for one that was left behind
+            return stream
+        stream.close()
+
+
+def _remove_left_behind(path: Path) -> None:
+    if fcntl is None:
+        return
+    ours = re.compile(rf"\.{re.escape(path.name)}\.evosplit-[0-9a-f]{{8}}\.tmp")
+    with suppress(OSError):  # a folder that cannot be listed
+        for other in path.parent.iterdir():
+            if ours.fullmatch(other.name) and other.is_file() and not other.is_symlink():
+                with suppress(OSError), other.open("rb") as held:  # its process is alive, or has just moved it
+                    fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    other.unlink()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -108,25 +109,9 @@ def split(
     >>> made.sizes
     (3, 3)
     """
+    options = _options_among(locals())
     counts = as_label_counts(counts)
-    return _solve(
-        counts,
-        resolve_subsets(ratios, counts.n_samples),
-        method=method,
-        objectives=objectives,
-        cover=cover,
-        groups=groups,
-        locked=locked,
-        strata=strata,
-        min_per_label=min_per_label,
-        label_weights=label_weights,
-        pick=pick,
-        effort=effort,
-        time_limit=time_limit,
-        n_jobs=n_jobs,
-        seed=seed,
-        on_progress=on_progress,
-    )
+    return _solve(counts, resolve_subsets(ratios, counts.n_samples), **options)
 
 
 @checked_keywords()
@@ -170,25 +155,15 @@ def kfold(
     >>> [len(test) for train, test in made.folds()]
     [2, 2]
     """
+    options = _options_among(locals())
     counts = as_label_counts(counts)
-    return _solve(
-        counts,
-        fold_subsets(n_splits, counts.n_samples),
-        method=method,
-        objectives=objectives,
-        cover=cover,
-        groups=groups,
-        locked=locked,
-        strata=strata,
-        min_per_label=min_per_label,
-        label_weights=label_weights,
-        pick=pick,
-        effort=effort,
-        time_limit=time_limit,
-        n_jobs=n_jobs,
-        seed=seed,
-        on_progress=on_progress,
-    )
+    return _solve(counts, fold_subsets(n_splits, counts.n_samples), **options)
+
+
+def _options_among(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Pick what `split` and `kfold` hand on as it is from their arguments."""
+    _, _, *names = signature(_solve).parameters
+    return {name: given[name] for name in names}
 
 
 def _solve(

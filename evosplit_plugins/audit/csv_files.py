@@ -15,22 +15,20 @@ from typing import Any, ClassVar, NoReturn
 import numpy as np
 
 from evosplit import EvoSplitError, LabelCounts
+from evosplit.rng import Seed
 from evosplit.wording import counted
 from evosplit_plugins.adapter import Adapter, Destination, Location
-from evosplit_plugins.audit.result import Audit, audit
+from evosplit_plugins.audit.result import Audit
+from evosplit_plugins.calls import audit_as_called
 from evosplit_plugins.contents import same_contents
-from evosplit_plugins.files import as_paths, one_for_each, usual_order
-from evosplit_plugins.options import call_with, option, recorded
+from evosplit_plugins.files import as_paths, as_texts, one_for_each, usual_order
+from evosplit_plugins.headings import DELIMITERS, IDS, LABELS, SUBSETS, find_column, separator_in, usual_column
+from evosplit_plugins.options import option, recorded
 from evosplit_plugins.progress import OnProgress
 from evosplit_plugins.source import Fields, Placement, Source
 
 __all__ = ["CsvAdapter", "CsvReading", "audit_csv"]
 
-IDS = ("id", "image_id", "file_name", "filename", "image", "path")
-SUBSETS = ("subset", "split")
-LABELS = ("labels", "label")
-_SEPARATORS = (",", ";", "\t", "|")
-_DELIMITERS = (";", "|", ",")
 _SUFFIXES = (".csv", ".tsv")
 
 
@@ -109,7 +107,7 @@ def audit_csv(
     effort: str = "normal",
     time_limit: float | None = None,
     n_jobs: int = 1,
-    seed: int = 0,
+    seed: Seed = 0,
     on_progress: OnProgress | None = None,
 ) -> Audit:
     r"""Judge the subsets that a table names; see `CsvReading` and `evosplit_plugins.audit.audit` for the parameters.
@@ -124,8 +122,7 @@ def audit_csv(
     >>> judged.split.names, judged.leaks
     (('train', 'val'), ())
     """
-    given = locals()
-    return call_with(audit, given, source=_read_tables(as_paths(inputs), call_with(CsvReading, given)))
+    return audit_as_called(CsvAdapter(), as_texts(inputs), locals())
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -139,7 +136,7 @@ class _CsvSource(Source):
     def fields(self, *, groups: Sequence[str], strata: Sequence[str]) -> Fields:
         """Return the cells of the columns; an empty cell is no value."""
         found = {
-            name: [row.cells[_column(self.columns, name, (), "the groups", "group_by", self.called)] or None
+            name: [row.cells[find_column(self.columns, name, (), "the groups", "group_by", self.called)] or None
                    for row in self.rows]
             for name in groups
         }  # fmt: skip
@@ -162,7 +159,7 @@ def _read_tables(paths: list[Path], how: CsvReading) -> Source:
             differing = ", ".join(map(repr, sorted(set(other) ^ set(columns))))
             raise EvoSplitError(f"{paths[0]} and {path} differ in the columns {differing}; give them the same")
     name = paths[0].name if len(paths) == 1 else f"{paths[0].name} ..."
-    ids_in = _column(columns, how.id_column, IDS, "the ids", "id_column", name)
+    ids_in = find_column(columns, how.id_column, IDS, "the ids", "id_column", name)
     rows = [row for _, lines in tables for row in lines]
     subset_of_row, left_out = _subsets(paths, tables, columns, how.subset_column)
     rows = [row for row, subset in zip(rows, subset_of_row, strict=True) if subset]
@@ -210,10 +207,11 @@ def _read(number: int, path: Path, subset_column: str | None) -> tuple[list[str]
         raise EvoSplitError(f"{path} is not UTF-8 at byte {error.start}; save it as UTF-8") from error
     if "\0" in text:
         raise EvoSplitError(f"{path} holds a zero byte, so it is no CSV file in UTF-8; save it as UTF-8")
-    separator = _separator(path, text, subset_column)
+    heading = text.lstrip("\r\n").partition("\n")[0].rstrip("\r")
+    separator = separator_in(heading, path, known=() if subset_column is None else (subset_column,))
     lines = _lines(path, text, separator)
-    _, heading = next(lines, (0, []))
-    columns = [cell.strip() for cell in heading]
+    _, names = next(lines, (0, []))
+    columns = [cell.strip() for cell in names]
     repeated = sorted({column for column in columns if columns.count(column) > 1})
     if not any(columns):
         raise EvoSplitError(f"{path} is empty; its first line names the columns, such as id,subset,labels")
@@ -247,38 +245,6 @@ def _lines(path: Path, text: str, separator: str) -> Iterator[tuple[int, list[st
             ) from error
 
 
-def _separator(path: Path, text: str, subset_column: str | None) -> str:
-    """Find the separator of the columns: the one that gives the heading the most known columns, or the most columns."""
-    if path.suffix.lower() == ".tsv":
-        return "\t"
-    heading = text.lstrip("\r\n").partition("\n")[0].rstrip("\r")
-    wanted = {*IDS, *SUBSETS, *LABELS, (subset_column or "").lower()}
-
-    def known(separator: str) -> tuple[int, int]:
-        cells = [cell.strip().strip('"').lower() for cell in heading.split(separator)]
-        return len(wanted.intersection(cells)), len(cells)
-
-    return max(_SEPARATORS, key=known)
-
-
-def _column(
-    columns: Sequence[str], given: str | None, usual: Sequence[str], what: str, parameter: str, name: str
-) -> str:
-    """Find a column by the name given, else by its usual names."""
-    if given is not None:
-        if given in columns:
-            return given
-        raise EvoSplitError(f"{name} has no column {given!r}; it has {', '.join(map(repr, columns))}")
-    by_name = {column.lower(): column for column in columns}
-    for word in usual:
-        if word in by_name:
-            return by_name[word]
-    raise EvoSplitError(
-        f"{name} has no column {' or '.join(map(repr, usual[:2]))} for {what}; it has "
-        f"{', '.join(map(repr, columns))}: say which with {parameter}="
-    )
-
-
 def _subsets(
     paths: Sequence[Path],
     tables: Sequence[tuple[list[str], list[_Row]]],
@@ -287,12 +253,12 @@ def _subsets(
 ) -> tuple[list[str], int]:
     """Return the subset of each line, and the number of lines without one."""
     several = len(paths) > 1
-    if several and given is None and not {column.lower() for column in columns} & set(SUBSETS):
+    if several and given is None and usual_column(columns, SUBSETS) is None:
         stems = [path.stem for path in paths]
         if len(set(stems)) < len(stems):
             stems = [str(path) for path in paths]
         return [stem for stem, (_, rows) in zip(stems, tables, strict=True) for _ in rows], 0
-    column = _column(columns, given, SUBSETS, "the subsets", "subset_column", paths[0].name)
+    column = find_column(columns, given, SUBSETS, "the subsets", "subset_column", paths[0].name)
     found = [row.cells[column] for _, rows in tables for row in rows]
     return found, found.count("")
 
@@ -310,11 +276,11 @@ def _labels(
     several = [] if given is None or isinstance(given, str) else list(given)
     if len(several) > 1:
         for column in several:
-            _column(columns, column, (), "labels", "label_column", name)
+            find_column(columns, column, (), "labels", "label_column", name)
         matrix = [[_count(row, column) for column in several] for row in rows]
         return LabelCounts(np.array(matrix, dtype=np.int64), labels=several), []
     only = several[0] if several else given if isinstance(given, str) else None
-    column = _column(columns, only, LABELS, "the labels", "label_column", name)
+    column = find_column(columns, only, LABELS, "the labels", "label_column", name)
     cells = [row.cells[column] for row in rows]
     cut, notes = _cutter(cells, column, delimiter, name)
     return LabelCounts.from_lists([cut(row, cell) for row, cell in zip(rows, cells, strict=True)]), notes
@@ -340,7 +306,7 @@ def _cutter(
     filled = [cell for cell in cells if cell]
     if filled and all(cell.startswith("[") for cell in filled):
         return _from_json, []
-    found = [sign for sign in _DELIMITERS if any(sign in cell for cell in filled)]
+    found = [sign for sign in DELIMITERS if any(sign in cell for cell in filled)]
     if len(found) > 1:
         raise EvoSplitError(
             f"the column {column!r} of {name} contains {' and '.join(map(repr, found))}; say what stands between the "

@@ -25,7 +25,7 @@ from evosplit_plugins.audit.leaks import (
     find_repeats,
     source_pictures,
 )
-from evosplit_plugins.grouping import Links, joined, regex_values
+from evosplit_plugins.grouping import Links, joined, linked
 from evosplit_plugins.progress import OnProgress, Phases
 from evosplit_plugins.request import Request, names_of
 from evosplit_plugins.source import Asked, Source
@@ -243,8 +243,11 @@ def audit(
 def _as_found(source: Source) -> Split:
     """Return the subsets as a Split, to be measured like any other."""
     if source.subsets is None or len(source.subsets.names) < 2:
-        only = f"only {source.subsets.names[0]!r}" if source.subsets is not None and source.subsets.names else "none"
-        raise EvoSplitError(f"an audit compares subsets, but there is {only}; give two or more, such as train and val")
+        found = f"only {source.subsets.names[0]!r}" if source.subsets is not None and source.subsets.names else "none"
+        raise EvoSplitError(
+            f"an audit compares subsets, but there is {found} in {source.called}; give two or more, such as train and "
+            "val"
+        )
     if source.subsets.assignment.ndim == 1:
         _check_length("assignment", source.subsets.assignment.tolist(), source)
     names, sizes = source.subsets.names, source.subsets.sizes
@@ -295,10 +298,7 @@ def _groups(
 ) -> tuple[list[Any] | None, tuple[str, ...]]:
     """Return the group of each sample, None if nothing names groups, and sentences for the report."""
     known = source.fields(groups=fields, strata=())
-    links = [Links(known.groups[name], f"{name}=" if len(fields) > 1 else "") for name in fields]
-    if regex is not None:
-        links.append(Links(regex_values(regex, source.files)))
-    links += source.links(on_progress)
+    links = linked({name: known.groups[name] for name in fields}, regex, source.files, source.links(on_progress))
     for each in links:
         _check_length("groups", each.values, source)
     return joined(links), (*known.notes, *(note for each in links for note in each.notes))

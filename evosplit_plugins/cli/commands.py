@@ -16,10 +16,18 @@ from evosplit_plugins.cli.render import show_audit, show_report, tell
 from evosplit_plugins.cli.terminal import printing, progress
 from evosplit_plugins.options import options_of
 from evosplit_plugins.output import plan_page
-from evosplit_plugins.registry import get_adapter
+from evosplit_plugins.registry import Described, get_adapter
 from evosplit_plugins.walk import apply_with, split_with
 
-__all__ = ["Commands", "add_adapter", "add_audit_flags", "add_output_directory", "add_output_flags", "directory"]
+__all__ = [
+    "Commands",
+    "add_adapter",
+    "add_audit_flags",
+    "add_output_directory",
+    "add_output_flags",
+    "directory",
+    "in_words",
+]
 
 Commands = argparse._SubParsersAction  # argparse has no public name for it
 
@@ -30,11 +38,8 @@ _AUDIT_EPILOG = (
 
 def add_adapter(commands: Commands[argparse.ArgumentParser], adapter: Adapter) -> Commands[argparse.ArgumentParser]:
     """Add the commands of an adapter; returns the group, for further commands."""
-    group = commands.add_parser(
-        adapter.name,
-        help=f"{' and '.join(_verbs_in_words(adapter))} {adapter.summary}",
-        description=f"{' and '.join(_verbs_in_words(adapter)).capitalize()} {adapter.summary}.",
-    )
+    told = in_words(adapter)
+    group = commands.add_parser(adapter.name, help=told, description=f"{told[0].upper()}{told[1:]}.")
     verbs = group.add_subparsers(title="commands", metavar="COMMAND", required=True)
     if "split" in adapter.verbs:
         _add_split(verbs, adapter)
@@ -45,8 +50,15 @@ def add_adapter(commands: Commands[argparse.ArgumentParser], adapter: Adapter) -
     return verbs
 
 
-def _verbs_in_words(adapter: Adapter) -> list[str]:
-    return [verb for verb in ("split", "audit") if verb in adapter.verbs]
+def in_words(adapter: Adapter | Described) -> str:
+    """Say what the commands of an adapter do, for the help.
+
+    Examples
+    --------
+    >>> in_words(get_adapter("coco"))
+    'split and audit COCO annotation files'
+    """
+    return f"{' and '.join(verb for verb in ('split', 'audit') if verb in adapter.verbs)} {adapter.summary}"
 
 
 def _add_split(verbs: Commands[argparse.ArgumentParser], adapter: Adapter) -> None:
@@ -57,9 +69,7 @@ def _add_split(verbs: Commands[argparse.ArgumentParser], adapter: Adapter) -> No
     )
     _add_location(parser, adapter)
     add_request_flags(parser, adapter)
-    add_options(parser.add_argument_group("reading"), options_of(adapter.reading), adapter)
-    _add_writing(parser, adapter)
-    add_output_flags(parser)
+    _add_reading_and_writing(parser, adapter)
     parser.set_defaults(run=_split, adapter=adapter.name)
 
 
@@ -72,9 +82,7 @@ def _add_apply(verbs: Commands[argparse.ArgumentParser], adapter: Adapter) -> No
     )
     parser.add_argument("saved", type=Path, metavar="SPLIT", help="the split.json of an earlier split")
     _add_location(parser, adapter)
-    add_options(parser.add_argument_group("reading"), options_of(adapter.reading), adapter)
-    _add_writing(parser, adapter)
-    add_output_flags(parser)
+    _add_reading_and_writing(parser, adapter)
     parser.set_defaults(run=_apply, adapter=adapter.name)
 
 
@@ -127,11 +135,13 @@ def _add_location(parser: argparse.ArgumentParser, adapter: Adapter) -> None:
     parser.add_argument("paths", nargs="+" if where.several else 1, metavar=where.metavar, help=where.help)
 
 
-def _add_writing(parser: argparse.ArgumentParser, adapter: Adapter) -> None:
+def _add_reading_and_writing(parser: argparse.ArgumentParser, adapter: Adapter) -> None:
+    add_options(parser.add_argument_group("reading"), options_of(adapter.reading), adapter)
     group = parser.add_argument_group("writing")
     if adapter.needs_output:
         add_output_directory(group)
     add_options(group, options_of(adapter.writing), adapter)
+    add_output_flags(parser)
 
 
 def add_output_directory(parser: argparse._ActionsContainer) -> None:
@@ -215,7 +225,7 @@ def _show(args: argparse.Namespace, adapter: Adapter, outcome: Outcome) -> None:
 
 
 def _audit(args: argparse.Namespace) -> int:
-    from evosplit_plugins.audit import audit
+    from evosplit_plugins.calls import audit_as_called
 
     adapter = get_adapter(args.adapter)
     if args.fail_over is not None and not args.fail_over > 0:
@@ -223,16 +233,10 @@ def _audit(args: argparse.Namespace) -> int:
             f"--fail-over {args.fail_over:g} is no limit; give a positive number, such as 2", parameter=()
         )
     write_page = plan_page(args.report, [Path(each) for each in args.paths if Path(each).is_file()])
-    reading = _options(args, adapter.reading)
+    options = [*options_of(adapter.reading), *shared_options("group_by", "group_regex", *_SEARCH)]
+    given = {**values_from(args, options), "same_bytes": args.same_bytes, "compare": args.compare}
     with progress(args) as on_progress:
-        source = adapter.read_subsets(args.paths, reading, on_progress=lambda done, m: on_progress(0.2 * done, m))
-        judged = audit(
-            source,
-            same_bytes=args.same_bytes,
-            compare=args.compare,
-            on_progress=lambda done, message: on_progress(0.2 + 0.8 * done, message),
-            **values_from(args, shared_options("group_by", "group_regex", *_SEARCH)),
-        )
+        judged = audit_as_called(adapter, args.paths, {**given, "on_progress": on_progress})
     judged = replace(judged, nouns=adapter.nouns)
     failures = judged.failures(args.fail_over, allow_leaks=args.allow_leaks)
     if write_page is not None:

@@ -9,26 +9,32 @@ import sys
 import threading
 import traceback
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from difflib import get_close_matches
-from importlib.metadata import version
 from pathlib import Path
 from types import FrameType
 from typing import NoReturn, TextIO
 
-from evosplit import EvoSplitError
+from evosplit import EvoSplitError, __version__
 from evosplit.report.terminal import clean
 from evosplit.wording import listed
 from evosplit_plugins.adapter import Adapter, WriteOptions
 from evosplit_plugins.cli import completion, demo, fiftyone
-from evosplit_plugins.cli.commands import Commands, add_adapter, add_audit_flags, add_output_flags, directory
+from evosplit_plugins.cli.commands import (
+    Commands,
+    add_adapter,
+    add_audit_flags,
+    add_output_flags,
+    directory,
+    in_words,
+)
 from evosplit_plugins.cli.options import add_options, add_request_flags
 from evosplit_plugins.cli.terminal import printing
 from evosplit_plugins.cli.wording import in_flags
 from evosplit_plugins.options import options_of
-from evosplit_plugins.registry import all_adapters, detect, get_adapter, is_own
+from evosplit_plugins.registry import Described, all_adapters, described, detect, each_adapter, get_adapter, is_own
 
 __all__ = ["build_parser", "known_flags", "run"]
 
@@ -63,31 +69,39 @@ class _Parser(argparse.ArgumentParser):
 
 
 def build_parser(only: str | None = None) -> argparse.ArgumentParser:
-    """Build the parser of all commands, or of one adapter's commands without loading the others."""
+    """Build the parser of all commands, or of `only` one: the others are then no more than lines of the help."""
     parser: argparse.ArgumentParser = _Parser(
         prog="evosplit",
         description="Split multi-label data sets into alike subsets of exact size.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--version", action="version", version=f"evosplit {version('evosplit-plugins')}")
+    parser.add_argument("--version", action="version", version=f"evosplit {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    adapters = all_adapters() if only is None else {only: get_adapter(only)}
-    if only is None:
-        _add_detecting_commands(commands, adapters)
-    for name, adapter in adapters.items():
-        verbs = add_adapter(commands, adapter)
-        if name in _FURTHER:
-            _FURTHER[name](verbs)
-    if only is None:
-        demo.register(commands)
-        completion.register(commands, build_parser)
+    if only is not None and is_own(only):
+        _add_commands(commands, only)
+        return parser
+    known = described()
+    _add_detecting_commands(commands, known)
+    for name, words in known.items():
+        if only in (None, name):
+            _add_commands(commands, name)
+        else:
+            commands.add_parser(name, help=in_words(words))
+    demo.register(commands)
+    completion.register(commands, build_parser)
     return parser
 
 
-def _add_detecting_commands(commands: Commands[argparse.ArgumentParser], adapters: Mapping[str, Adapter]) -> None:
+def _add_commands(commands: Commands[argparse.ArgumentParser], name: str) -> None:
+    verbs = add_adapter(commands, get_adapter(name))
+    if name in _FURTHER:
+        _FURTHER[name](verbs)
+
+
+def _add_detecting_commands(commands: Commands[argparse.ArgumentParser], known: Mapping[str, Described]) -> None:
     for verb, told in _DETECTING.items():
-        able = {name: adapter for name, adapter in adapters.items() if verb in adapter.verbs}
+        able = {name: adapter for name, adapter in known.items() if verb in adapter.verbs}
         kinds = ", ".join(f"{name} ({adapter.summary})" for name, adapter in able.items())
         description = (
             f"Recognises what the files are and runs the command of that adapter, with all of its flags: {kinds}. "
@@ -128,18 +142,21 @@ def _resolved(argv: Sequence[str]) -> list[str]:
             return [_named(rest[position + 1], verb), verb, *rest[:position], *rest[position + 2 :]]
         if word.startswith("--as="):
             return [_named(word.removeprefix("--as="), verb), verb, *rest[:position], *rest[position + 1 :]]
-    found, unknown = _sketch(verb).parse_known_args([word for word in rest if word != "--"])
-    words = [*found.paths, *(word for word in unknown if not word.startswith("-"))]
-    paths = [word for word in words if Path(word).exists()] or words[:1]
+    for name, adapter in each_adapter():
+        if verb in adapter.verbs:
+            paths, strange = _sorted_out(verb, rest, [adapter])
+            if paths and not strange and _may_exist(paths[0]) and adapter.detect(paths):
+                return [name, verb, *rest]
+    paths, _ = _sorted_out(verb, rest, all_adapters().values())
     if not paths:
         raise EvoSplitError(f"nothing to {verb} is named; give files or a folder: evosplit {verb} PATH ...")
-    if not Path(paths[0]).exists() and Path(paths[0]).suffix.lower() not in (".csv", ".tsv"):
+    if not _may_exist(paths[0]):
         raise EvoSplitError(
             f"there is no file or directory {paths[0]!r}; for a FiftyOne dataset of that name: evosplit fiftyone "
             f"{verb} {paths[0]} ..., for a data set of the Hugging Face hub: evosplit hf {verb} {paths[0]} ..."
         )
     try:
-        return [detect([path for path in paths if Path(path).exists()] or paths, verb), verb, *rest]
+        return [detect(paths, verb), verb, *rest]
     except EvoSplitError as error:
         hint = "; the saved split comes first: evosplit apply SPLIT PATH ..." if verb == "apply" else ""
         raise EvoSplitError(f"{error}, such as --as coco{hint}", parameter=()) from error
@@ -147,21 +164,29 @@ def _resolved(argv: Sequence[str]) -> list[str]:
 
 def _named(name: str, verb: str) -> str:
     """Check the adapter of `--as`."""
-    able = [known for known, adapter in all_adapters().items() if verb in adapter.verbs]
+    able = [known for known, words in described().items() if verb in words.verbs]
     if name not in able:
         raise EvoSplitError(f"--as {name} is no adapter that can {verb}; choose from {', '.join(able)}")
     return name
 
 
-def _sketch(verb: str) -> argparse.ArgumentParser:
-    """Build a parser with the flags of all adapters, to tell paths from the values of flags."""
+def _sorted_out(verb: str, words: Sequence[str], adapters: Iterable[Adapter]) -> tuple[list[str], list[str]]:
+    """Tell the paths among some arguments from the values of the flags that adapters have; also the unknown flags."""
     parser = _Parser(prog=f"evosplit {verb}", add_help=False, conflict_handler="resolve")
     _add_detecting(parser, verb)
-    for adapter in all_adapters().values():
+    for adapter in adapters:
         options = [*options_of(adapter.reading), *options_of(adapter.writing)]
         # Adapters give one flag other choices; the command of the right one checks them.
         add_options(parser, [each if each.kind == "switch" else replace(each, choices=()) for each in options], adapter)
-    return parser
+    found, unknown = parser.parse_known_args([word for word in words if word != "--"])
+    named = [*found.paths, *(word for word in unknown if not word.startswith("-"))]
+    paths = [word for word in named if Path(word).exists()] or named[:1]
+    return paths, [word for word in unknown if word.startswith("-")]
+
+
+def _may_exist(path: str) -> bool:
+    """Whether something is there, or is a CSV file, whose adapter says itself that it is missing."""
+    return Path(path).exists() or Path(path).suffix.lower() in (".csv", ".tsv")
 
 
 def run(argv: Sequence[str] | None = None) -> int:
@@ -190,7 +215,7 @@ def run(argv: Sequence[str] | None = None) -> int:
 
 def _parsed(words: Sequence[str]) -> argparse.Namespace:
     """Parse all arguments; the error for an unknown flag suggests the nearest known one."""
-    parser = build_parser(words[0] if words and is_own(words[0]) else None)
+    parser = build_parser(words[0] if words else "")
     args, unknown = parser.parse_known_args(words)
     if not unknown:
         return args

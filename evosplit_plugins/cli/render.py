@@ -11,12 +11,10 @@ from evosplit.report.tables import Table, overview
 from evosplit.report.terminal import clean
 from evosplit.report.text import table_lines
 from evosplit.wording import Nouns, counted
-from evosplit_plugins.cli.terminal import terminal
+from evosplit_plugins.cli.terminal import show, width
 from evosplit_plugins.cli.wording import note_in_flags
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from evosplit import Split
     from evosplit_plugins.audit import Audit
 
@@ -43,10 +41,10 @@ def show_report(args: argparse.Namespace, split: Split, done: Mapping[str, Any],
     if args.json:
         print(json.dumps({**split.report(nouns).to_dict(), **done}, indent=2))
     elif not args.quiet:
-        report, console = split.report(nouns), terminal()
-        _print_tables(console, overview(report, labels=_LABELS))
+        report = split.report(nouns)
+        _print_tables(overview(report, labels=_LABELS))
         for line in report.summary:
-            _print(console, note_in_flags(line) if line in report.notes else line)
+            show(note_in_flags(line, split.source.get("adapter")) if line in report.notes else line)
         _print_facts(done)
 
 
@@ -62,26 +60,25 @@ def show_audit(audit: Audit, failures: Sequence[str], *, judged: bool) -> None:
     judged
         Whether it was asked to pass or fail.
     """
-    console = terminal()
     for leak in audit.leaks:
-        _print(console, str(leak), "LEAK ", "bold red")
-    _print(console, "", audit.verdict, "bold")
+        show(str(leak), "LEAK ", "bold red")
+    show("", audit.verdict, "bold")
     for line in audit.comparison():
-        _print(console, line)
-    console.print()
+        show(line)
+    print()
     beside = None if audit.instead_report is None else ("EvoSplit", audit.instead_report)
-    _print_tables(console, overview(audit.report, labels=_LABELS_OF_AUDIT, beside=beside))
+    _print_tables(overview(audit.report, labels=_LABELS_OF_AUDIT, beside=beside))
     for line in audit.split.notes:
-        _print(console, note_in_flags(line))
+        show(note_in_flags(line, audit.split.source.get("adapter")))
     if failures:
         leaks = {str(leak) for leak in audit.leaks}  # which were listed before
         reasons = [reason.removesuffix(".") for reason in failures if reason not in leaks]
         n_leaks = len(failures) - len(reasons)
         if n_leaks:
             reasons.insert(0, counted(n_leaks, "leak", "leaks"))
-        _print(console, "; ".join(reasons), "failed: ", "bold red")
+        show("; ".join(reasons), "failed: ", "bold red")
     elif judged:
-        _print(console, "", "passed", "bold green")
+        show("", "passed", "bold green")
 
 
 def tell(args: argparse.Namespace, values: Mapping[str, Any], lines: Mapping[str, Any] | None = None) -> None:
@@ -100,17 +97,11 @@ def _print_facts(facts: Mapping[str, Any]) -> None:
             print(f"{clean(key)}: {clean(str(value))}")
 
 
-def _print_tables(console: Console, tables: Iterable[Table]) -> None:
+def _print_tables(tables: Iterable[Table]) -> None:
     for table in tables:
-        title, head, *rows = table_lines(table, console.width)
-        _print(console, "", title, "bold")
-        _print(console, "", head, "dim")
+        title, head, *rows = table_lines(table, width())
+        show("", title, "bold")
+        show("", head, "dim")
         for row in rows:
-            _print(console, row)
-        console.print()
-
-
-def _print(console: Console, text: str, start: str = "", style: str = "") -> None:
-    from rich.text import Text
-
-    console.print(Text.assemble((clean(start), style), clean(text)))
+            show(row)
+        print()

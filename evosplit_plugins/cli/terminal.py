@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import argparse
 import os
+import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
-from evosplit.report.terminal import clean
+from evosplit.report.terminal import clean, columns, wrap
 from evosplit_plugins.progress import OnProgress
 
-if TYPE_CHECKING:
-    from rich.console import Console
+__all__ = ["printing", "progress", "show", "width"]
 
-__all__ = ["printing", "progress", "terminal"]
+_STYLES = {"bold": "1", "dim": "2", "bold red": "1;31", "bold green": "1;32"}
 
 
 @contextmanager
@@ -28,15 +27,22 @@ def printing() -> Iterator[None]:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def terminal() -> Console:
-    """Return the console for stdout; it leaves a closed pipe to `printing`."""
-    from rich.console import Console
+def width() -> int:
+    """Count the columns of the terminal; 80 where there is none."""
+    return shutil.get_terminal_size().columns
 
-    class Terminal(Console):
-        def on_broken_pipe(self) -> None:  # rich would exit with 1
-            raise BrokenPipeError
 
-    return Terminal(highlight=False)
+def show(text: str, start: str = "", style: str = "") -> None:
+    """Print a text in lines that fit the terminal, and before it a `start` that is bold or coloured there."""
+    start, whole = clean(start), clean(start + text)
+    lines = [whole] if columns(whole) <= width() else wrap(whole, width())
+    if style and sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb":
+        on, off = f"\x1b[{_STYLES[style]}m", "\x1b[0m"
+        if text:
+            lines[0] = f"{on}{start}{off}{lines[0].removeprefix(start)}"
+        else:
+            lines = [f"{on}{line}{off}" for line in lines]
+    print("\n".join(lines))
 
 
 @contextmanager

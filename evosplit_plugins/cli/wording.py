@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import cache
 from typing import Any
 
 from evosplit import EvoSplitError
+from evosplit_plugins.adapter import Adapter
 from evosplit_plugins.options import options_of
-from evosplit_plugins.registry import all_adapters
+from evosplit_plugins.registry import all_adapters, get_adapter
 from evosplit_plugins.request import Request
 
 __all__ = ["PYTHON_ONLY", "flag_of", "in_flags", "note_in_flags"]
@@ -30,15 +31,23 @@ def flag_of(parameter: str) -> str | None:
     >>> flag_of("group_by"), flag_of("n_jobs"), flag_of("random_state")
     ('--group-by', '--jobs', None)
     """
+    return _flag_among(_all_flags(), parameter)
+
+
+def _flag_among(declared: Mapping[str, str], parameter: str) -> str | None:
     if parameter in PYTHON_ONLY:
         return None
-    return {**_FLAGS, **_declared()}.get(parameter, f"--{parameter.replace('_', '-')}")
+    return {**_FLAGS, **declared}.get(parameter, f"--{parameter.replace('_', '-')}")
 
 
 @cache
-def _declared() -> dict[str, str]:
-    """Map the declared options to their flags."""
-    holders = [Request, *(holder for each in all_adapters().values() for holder in (each.reading, each.writing))]
+def _all_flags() -> dict[str, str]:
+    return _declared(all_adapters().values())
+
+
+def _declared(adapters: Iterable[Adapter]) -> dict[str, str]:
+    """Map the options that are declared for a split and by some adapters to their flags."""
+    holders = [Request, *(holder for each in adapters for holder in (each.reading, each.writing))]
     return {each.name: each.flag for holder in holders for each in options_of(holder)}
 
 
@@ -61,25 +70,29 @@ def in_flags(error: BaseException, known: Collection[str]) -> str:
     >>> in_flags(EvoSplitError("pass locked={'test': ids}"), ["--lock"])
     'pass --lock test=FILE'
     """
-    if not isinstance(error, EvoSplitError):
-        return str(error)
-
-    def said(parameter: str, value: str) -> str | None:
-        flag = flag_of(parameter)
-        return _said(flag, value) if flag and (flag in known or f"--no-{flag[2:]}" in known) else None
-
-    return error.rewritten(said)
+    return _rewritten(error, _all_flags(), known) if isinstance(error, EvoSplitError) else str(error)
 
 
-def note_in_flags(note: str) -> str:
-    """Return a sentence of a report with flags in the place of the parameters that it speaks of.
+def note_in_flags(note: str, adapter: str | None = None) -> str:
+    """Return a sentence of a report, of this adapter, with flags in the place of the parameters that it speaks of.
 
     Examples
     --------
     >>> note_in_flags("Rare labels are not forced into every subset (cover='all' insists).")
     'Rare labels are not forced into every subset (--cover all insists).'
     """
-    return in_flags(EvoSplitError(note), set(_declared().values())) if "=" in note else note
+    if "=" not in note:
+        return note
+    declared = _declared([] if adapter is None else [get_adapter(adapter)])
+    return _rewritten(EvoSplitError(note), declared, set(declared.values()))
+
+
+def _rewritten(error: EvoSplitError, declared: Mapping[str, str], known: Collection[str]) -> str:
+    def said(parameter: str, value: str) -> str | None:
+        flag = _flag_among(declared, parameter)
+        return _said(flag, value) if flag and (flag in known or f"--no-{flag[2:]}" in known) else None
+
+    return error.rewritten(said)
 
 
 def _said(flag: str, written: str) -> str:

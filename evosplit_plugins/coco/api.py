@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 from evosplit import LabelCounts, Split
 from evosplit.errors import checked_keywords
@@ -13,16 +13,13 @@ from evosplit.methods.base import Method
 from evosplit.rng import Seed
 from evosplit_plugins.audit import Audit
 from evosplit_plugins.audit import audit as judge
-from evosplit_plugins.coco.adapter import CocoAdapter, CocoReading, CocoWriting, read_divided
-from evosplit_plugins.files import PathLike, as_paths
-from evosplit_plugins.options import call_with, stated
+from evosplit_plugins.calls import apply_as_called, audit_as_called, count_as_called, split_as_called
+from evosplit_plugins.coco.adapter import CocoAdapter, CocoReading, read_divided
+from evosplit_plugins.files import Paths, as_paths, as_texts
+from evosplit_plugins.options import call_with
 from evosplit_plugins.progress import OnProgress, Phases
-from evosplit_plugins.request import Request
-from evosplit_plugins.walk import apply_with, split_with
 
 __all__ = ["apply_split", "audit", "evosplit_coco", "read_counts"]
-
-Paths: TypeAlias = "str | os.PathLike[str] | Sequence[str | os.PathLike[str]]"
 
 
 @checked_keywords()
@@ -52,8 +49,7 @@ def read_counts(
     LabelCounts
         One row per image with the image ids, one column per category with its name.
     """
-    reading = call_with(CocoReading, locals())
-    return CocoAdapter().read(_texts(inputs), reading, on_progress=on_progress).counts
+    return count_as_called(CocoAdapter(), as_texts(inputs), locals())
 
 
 @checked_keywords()
@@ -166,16 +162,7 @@ def evosplit_coco(
     Split
         The split; `print(split.report())` shows how good it is.
     """
-    given = locals()
-    return split_with(
-        CocoAdapter(),
-        _texts(inputs),
-        call_with(Request, given),
-        output=output,
-        reading=call_with(CocoReading, given),
-        writing=call_with(CocoWriting, given),
-        on_progress=on_progress,
-    ).split
+    return split_as_called(CocoAdapter(), as_texts(inputs), locals()).split
 
 
 @checked_keywords()
@@ -220,17 +207,7 @@ def apply_split(
     list of Path
         The files written, images aside.
     """
-    given = locals()
-    done = apply_with(
-        CocoAdapter(),
-        _texts(inputs),
-        split,
-        output=output,
-        reading=stated(CocoReading, given),
-        writing=call_with(CocoWriting, given),
-        on_progress=on_progress,
-    )
-    return list(done.files)
+    return list(apply_as_called(CocoAdapter(), as_texts(inputs), locals()).files)
 
 
 @checked_keywords()
@@ -279,15 +256,9 @@ def audit(
         The leaks, the report, a verdict, and the split that EvoSplit makes.
     """
     given = locals()
+    if not isinstance(inputs, Mapping):
+        return audit_as_called(CocoAdapter(), as_texts(inputs), given)
     phases = Phases(on_progress, reading=2, judging=8)
-    reading = call_with(CocoReading, given)
-    if isinstance(inputs, Mapping):
-        files = as_paths(list(inputs.values()))
-        source = read_divided(tuple(inputs), files, reading, phases("reading"))
-    else:
-        source = CocoAdapter().read_subsets(_texts(inputs), reading, on_progress=phases("reading"))
+    files = as_paths(list(inputs.values()))
+    source = read_divided(tuple(inputs), files, call_with(CocoReading, given), phases("reading"))
     return call_with(judge, given, source=source, on_progress=phases("judging"))
-
-
-def _texts(inputs: PathLike | Sequence[PathLike]) -> list[str]:
-    return list(map(str, as_paths(inputs)))

@@ -7,21 +7,22 @@ them, `schema` finds what holds values, `columns` counts labels on Arrow, `rows`
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from evosplit_plugins.hf.adapter import host_module
+from evosplit_plugins.hf.adapter import HfReading, HfWriting, HuggingFaceAdapter, host_module
+from evosplit_plugins.on_demand import on_demand
 
 if TYPE_CHECKING:
     from evosplit_plugins.hf.api import apply_split, audit, evosplit_hf, read_counts
 
-__all__ = ["apply_split", "audit", "evosplit_hf", "read_counts"]
+__all__ = [
+    "HfReading",
+    "HfWriting",
+    "HuggingFaceAdapter",
+    "apply_split",
+    "audit",
+    "evosplit_hf",
+    "read_counts",
+]
 
-
-def __getattr__(name: str) -> Any:
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(host_module("api"), name)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = on_demand(__name__, __all__, lambda name: host_module("api").__name__)

@@ -73,7 +73,7 @@ class Plan:
         Files of an earlier run that stay because this run adds to it, such as the manifest that is replayed. Only runs
         that have a file in common with this one are then replaced.
     overwrite
-        Replace what earlier runs wrote below `root`.
+        Replace what earlier runs wrote below `root`. Reports and manifests are replaced without it.
     """
 
     root: Path | None
@@ -134,12 +134,10 @@ class Plan:
             written = "written by EvoSplit, or was changed since" if len(strange) == 1 else "written by EvoSplit"
             are = "exists, but was not" if len(strange) == 1 else "exist, but were not"
             raise EvoSplitError(f"{listed(strange, _SHOWN)} {are} {written}; move it away, or choose another output")
-        if existing and self.root is not None and not self.overwrite:
-            are = "exists" if len(existing) == 1 else "exist"
-            raise EvoSplitError(
-                f"{listed((self.path(spot) for spot in existing), _SHOWN)} already {are}; "
-                "pass overwrite=True or choose another output"
-            )
+        kept = [self.path(spot) for spot in existing if spot not in reports]
+        if kept and self.root is not None and not self.overwrite:
+            are = "exists" if len(kept) == 1 else "exist"
+            raise EvoSplitError(f"{listed(kept, _SHOWN)} already {are}; pass overwrite=True or choose another output")
         keep = {(0, str(place)) for place in self.keep}
         old = {spot: state for spot in known if spot not in keep and (state := views[0].state(spot[1]))}
         self._check_may_go(old, known, inputs)
@@ -228,7 +226,7 @@ class Plan:
             path, entry = self.path(spot), known[spot]
             inputs.check(path, entry)
             reason = changed(path, entry, state, names[state[:2]])
-            if reason:
+            if reason and not is_report(path):  # which an audit may have written anew since
                 kept.append(f"{path} {reason}")
         if kept:
             raise EvoSplitError(

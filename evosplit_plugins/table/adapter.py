@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from evosplit.wording import Nouns
-from evosplit_plugins.adapter import Adapter, Destination, Location, Write, WriteOptions, check_divided
+from evosplit_plugins.adapter import Adapter, Destination, Location, Write, WriteOptions
 from evosplit_plugins.options import option
 from evosplit_plugins.progress import OnProgress
 from evosplit_plugins.staging import read_record
@@ -29,33 +29,7 @@ _OF_A_HUB = re.compile(r"-\d{5}-of-\d{5}$")
 
 @dataclass(frozen=True, kw_only=True)
 class TableReading:
-    """How to read a table.
-
-    Attributes
-    ----------
-    id_column
-        The column with the ids, texts or integers; by default `id` (or `image_id`, `file_name`, `filename`, `image`,
-        `path`).
-    label_column
-        The labels, by default `labels` or `label`: a list (repeats count), a field of a list of structs
-        (`annotations.label`), a text or integer that is one label, or a text with a delimiter or a list in JSON.
-        Several columns are one label each, with a count (or 0 and 1) in each cell.
-    delimiter
-        What stands between the labels of one text; the empty text where each is one label, whatever is in it.
-    label_table
-        A table with a row for each label, where the labels are not in the table itself. `label_column` is then one of
-        its columns. Rows of the table that it does not name have no label.
-    label_table_id
-        Its column with the ids; by default called as in the table.
-    subset_column
-        The column with subsets that exist, for audits and locks; by default `subset` or `split`, if there is one.
-    histogram
-        Whether equal rows are only counted, instead of held one by one; None for tables of more than 100,000 rows.
-    unique_ids
-        The ids are known to be unique: do not look for repeated ones.
-    engine
-        "duckdb", or "spark" for the session that is active, or a new one.
-    """
+    """How to read a table; `evosplit_table` describes the options."""
 
     id_column: str | None = option(
         None,
@@ -92,17 +66,7 @@ class TableReading:
 
 @dataclass(frozen=True, kw_only=True)
 class TableWriting(WriteOptions):
-    """How to write a table.
-
-    Attributes
-    ----------
-    column
-        What the column with the subsets is called; by default `split`, or `fold`.
-    partition_by_split
-        Write a folder that has one for each subset, named as Hive does (`split=train`), instead of a column.
-    ids_only
-        Write lists of ids, a text file for each subset, instead of the table.
-    """
+    """How to write a table; `evosplit_table` describes the options."""
 
     column: str | None = option(
         None, "what the column with the subsets is called (default split, or fold)", kind="text", metavar="NAME"
@@ -155,9 +119,7 @@ class TableAdapter(Adapter):
         if on_progress is not None:
             on_progress(0.0, "reading")
         opened = open_files([Path(path) for path in paths], options, divided=True)
-        source = read_table(opened.engine, options, inputs=opened.names, divided=True, files=opened)
-        check_divided(source)
-        return source
+        return read_table(opened.engine, options, inputs=opened.names, divided=True, files=opened)
 
     def plan(self, to: Destination[Any, Any]) -> Write:
         """Plan the table with its new column, a folder for each subset, or lists of ids."""

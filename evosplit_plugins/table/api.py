@@ -10,19 +10,19 @@ from evosplit import EvoSplitError, LabelCounts, Split
 from evosplit.errors import checked_keywords
 from evosplit.methods.base import Method
 from evosplit.rng import Seed
-from evosplit_plugins.adapter import check_divided
 from evosplit_plugins.audit import Audit
 from evosplit_plugins.audit import audit as judge
-from evosplit_plugins.files import as_paths
+from evosplit_plugins.calls import apply_as_called, audit_as_called, count_as_called, split_as_called
+from evosplit_plugins.files import as_texts
 from evosplit_plugins.options import call_with, stated
 from evosplit_plugins.output import plan_page
 from evosplit_plugins.progress import OnProgress, Phases
 from evosplit_plugins.request import Request
-from evosplit_plugins.table.adapter import TableAdapter, TableReading, TableWriting
+from evosplit_plugins.table.adapter import TableAdapter, TableReading
 from evosplit_plugins.table.memory import InMemory, open_table
 from evosplit_plugins.table.reading import read_table
 from evosplit_plugins.table.writing import column_name
-from evosplit_plugins.walk import apply_with, check_locked_names, recorded_reading, replay, run, split_with
+from evosplit_plugins.walk import check_locked_names, recorded_reading, replay, run
 
 __all__ = ["Divided", "apply_split", "audit", "evosplit_table", "read_counts"]
 
@@ -77,10 +77,15 @@ def read_counts(
     >>> counts.ids.tolist(), counts.labels, counts.matrix.toarray().tolist()
     (['a', 'b', 'c'], ('cat', 'dog'), [[2, 0], [1, 1], [0, 0]])
     """
-    reading = call_with(TableReading, locals())
+    given = locals()
     if _in_files(table):
-        return TableAdapter().read(_texts(table), reading, on_progress=on_progress).counts
-    return read_table(open_table(table, reading).engine, reading).counts
+        return count_as_called(TableAdapter(), as_texts(table), given)
+    reading = call_with(TableReading, given)
+    phases = Phases(on_progress, reading=1)
+    phases("reading")(0.0, "reading")
+    source = read_table(open_table(table, reading).engine, reading)
+    phases.finish()
+    return source.counts
 
 
 @checked_keywords()
@@ -208,20 +213,11 @@ def evosplit_table(
     (['id', 'labels', 'split'], (3, 3))
     """
     given = locals()
-    request = call_with(Request, given)
-    reading = call_with(TableReading, given)
     if _in_files(table):
-        done = split_with(
-            TableAdapter(),
-            _texts(table),
-            request,
-            output=_needed(output),
-            reading=reading,
-            writing=call_with(TableWriting, given),
-            on_progress=on_progress,
-        )
+        done = split_as_called(TableAdapter(), _with_output(table, output), given)
         return Divided(done.files[0], done.split)
     _refuse_output(output=output, partition_by_split=partition_by_split, ids_only=ids_only, dry_run=dry_run)
+    request, reading = call_with(Request, given), call_with(TableReading, given)
     write_page = plan_page(report, request.lock_files)
     phases = Phases(on_progress, reading=2, searching=6, placing=2)
     check_locked_names(request, request.names())
@@ -283,26 +279,22 @@ def apply_split(
     """
     given = locals()
     if _in_files(table):
-        done = apply_with(
-            TableAdapter(),
-            _texts(table),
-            split,
-            output=_needed(output),
-            reading=stated(TableReading, given),
-            writing=call_with(TableWriting, given),
-            on_progress=on_progress,
-        )
-        return list(done.files)
+        return list(apply_as_called(TableAdapter(), _with_output(table, output), given).files)
     _refuse_output(output=output, partition_by_split=partition_by_split, ids_only=ids_only, dry_run=dry_run)
     write_page = plan_page(report)
     made = split if isinstance(split, Split) else Split.load(split)
     reading = recorded_reading(TableAdapter(), made, **stated(TableReading, given))
+    phases = Phases(on_progress, reading=5, placing=5)
+    phases("reading")(0.0, "reading")
     opened: InMemory = open_table(table, reading)
     source = read_table(opened.engine, reading, need_labels=False)
     found = replay(made, source)
+    phases("placing")(0.0, "placing")
+    divided = opened.with_subsets(source, found, column)
     if write_page is not None:
         write_page(found.report(nouns=TableAdapter.nouns))
-    return opened.with_subsets(source, found, column)
+    phases.finish()
+    return divided
 
 
 @checked_keywords()
@@ -324,7 +316,7 @@ def audit(
     effort: str = "normal",
     time_limit: float | None = None,
     n_jobs: int = 1,
-    seed: int = 0,
+    seed: Seed = 0,
     on_progress: OnProgress | None = None,
 ) -> Audit:
     """Judge subsets that exist: how even they are, what leaks, and what EvoSplit would give at the same sizes.
@@ -349,26 +341,14 @@ def audit(
     Audit
         The leaks, the report, a verdict, and the split that EvoSplit makes.
     """
-    reading = call_with(TableReading, locals())
-    phases = Phases(on_progress, reading=2, judging=8)
+    given = locals()
     if _in_files(table):
-        source = TableAdapter().read_subsets(_texts(table), reading, on_progress=phases("reading"))
-    else:
-        source = read_table(open_table(table, reading).engine, reading, divided=True)
-        check_divided(source)
-    judged = judge(
-        source,
-        group_by=group_by,
-        group_regex=group_regex,
-        compare=compare,
-        effort=effort,
-        time_limit=time_limit,
-        n_jobs=n_jobs,
-        seed=seed,
-        on_progress=phases("judging"),
-    )
-    phases.finish()
-    return judged
+        return audit_as_called(TableAdapter(), as_texts(table), given)
+    reading = call_with(TableReading, given)
+    phases = Phases(on_progress, reading=2, judging=8)
+    phases("reading")(0.0, "reading")
+    source = read_table(open_table(table, reading).engine, reading, divided=True)
+    return call_with(judge, given, source=source, on_progress=phases("judging"))
 
 
 def _in_files(table: Any) -> bool:
@@ -378,14 +358,10 @@ def _in_files(table: Any) -> bool:
     return one or (several and all(isinstance(each, (str, os.PathLike)) for each in table))
 
 
-def _texts(table: Any) -> list[str]:
-    return [os.fspath(path) for path in as_paths(table)]
-
-
-def _needed(output: str | os.PathLike[str] | None) -> str | os.PathLike[str]:
+def _with_output(table: Any, output: str | os.PathLike[str] | None) -> list[str]:
     if output is None:
         raise EvoSplitError("a table in files is never changed in place; name a directory with output=")
-    return output
+    return as_texts(table)
 
 
 def _refuse_output(**given: Any) -> None:

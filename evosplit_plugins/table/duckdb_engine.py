@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from evosplit import EvoSplitError, MissingExtraError
-from evosplit_plugins.table.engine import HASH_BITS, ColumnType, Engine, broken_line, common_separator, heading
+from evosplit_plugins.table.engine import HASH_BITS, ColumnType, Dialect, Engine, broken_line, common_separator, heading
 
 __all__ = ["DuckEngine", "connect", "scan", "table_function"]
 
@@ -49,6 +49,22 @@ def connect() -> Any:
     return connection
 
 
+DIALECT = Dialect(
+    as_text="CAST({} AS VARCHAR)",
+    as_texts="CAST({} AS VARCHAR[])",
+    plucked="list_transform({}, lambda x: x.{})",
+    from_json="CASE WHEN json_valid({0}) THEN from_json({0}, '[\"VARCHAR\"]') END",
+    tidied="list_sort(list_filter(coalesce({}, CAST([] AS VARCHAR[])), lambda x: x IS NOT NULL))",
+    # The sum of the hashes of the texts, which takes half the time of sorting them.
+    list_key="coalesce(list_sum(list_transform({}, lambda x: CASE WHEN x IS NOT NULL THEN hash(x) END)), 0)",
+    gathered="list_sort(list({}) FILTER (WHERE {}))",
+    element="list_extract({}, {})",
+    listed="[{}]",
+    replaced="regexp_replace({}, {}, {}, 'g')",
+    failing="CAST(error({}) AS INTEGER)",
+)
+
+
 class DuckEngine(Engine):
     """A relation of DuckDB; queries run on its own connection.
 
@@ -61,6 +77,7 @@ class DuckEngine(Engine):
     """
 
     name = "duckdb"
+    dialect = DIALECT
     ordered = True
 
     def __init__(self, relation: Any, connection: Any = None) -> None:
@@ -139,62 +156,17 @@ class DuckEngine(Engine):
         """Write a text."""
         return _literal(text)
 
-    def as_text(self, expression: str) -> str:
-        """Turn a value into a text."""
-        return f"CAST({expression} AS VARCHAR)"
-
-    def plucked(self, expression: str, field: str) -> str:
-        """Take a field of the structs in a list."""
-        return f"list_transform({expression}, lambda x: x.{self.quoted(field)})"
-
-    def as_texts(self, expression: str) -> str:
-        """Turn a list into one of texts."""
-        return f"CAST({expression} AS VARCHAR[])"
-
     def cut(self, expression: str, delimiter: str) -> str:
         """Cut a text into a list."""
         return f"list_transform(string_split({expression}, {self.literal(delimiter)}), lambda x: nullif(trim(x), ''))"
-
-    def from_json(self, expression: str) -> str:
-        """Turn a JSON text into a list."""
-        return f"CASE WHEN json_valid({expression}) THEN from_json({expression}, '[\"VARCHAR\"]') END"
-
-    def tidied(self, expression: str) -> str:
-        """Sort a list without its nulls."""
-        return f"list_sort(list_filter(coalesce({expression}, CAST([] AS VARCHAR[])), lambda x: x IS NOT NULL))"
-
-    def list_key(self, expression: str) -> str:
-        """Add up the hashes of the texts, which takes half the time of sorting them."""
-        hashes = f"list_transform({expression}, lambda x: CASE WHEN x IS NOT NULL THEN hash(x) END)"
-        return f"coalesce(list_sum({hashes}), 0)"
 
     def mixed(self, expressions: Sequence[str]) -> str:
         """Hash values."""
         return f"hash({', '.join(expressions)})"
 
-    def gathered(self, expression: str, condition: str) -> str:
-        """Gather values into a sorted list."""
-        return f"list_sort(list({expression}) FILTER (WHERE {condition}))"
-
-    def element(self, expression: str, position: str) -> str:
-        """Take an element of a list."""
-        return f"list_extract({expression}, {position})"
-
-    def replaced(self, expression: str, pattern: str, by: str) -> str:
-        """Replace all matches of a pattern."""
-        return f"regexp_replace({expression}, {self.literal(pattern)}, {self.literal(by)}, 'g')"
-
-    def listed(self, expressions: Sequence[str]) -> str:
-        """Make a list of values."""
-        return f"[{', '.join(expressions)}]"
-
     def hashed(self, seed: int, text: str) -> str:
         """Hash a text."""
         return f"CAST(md5_number('{seed}:' || {text}) & {(1 << HASH_BITS) - 1} AS BIGINT)"
-
-    def failing(self, message: str) -> str:
-        """Stop the query with a message."""
-        return f"CAST(error({self.literal(message)}) AS INTEGER)"
 
 
 def scan(paths: Sequence[Path], form: str, *, by_file: bool = False, root: Path | None = None) -> DuckEngine:

@@ -7,15 +7,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from evosplit import EvoSplitError
 from evosplit.wording import counted
+from evosplit_plugins.headings import separator_in
 
-__all__ = ["HASH_BITS", "ColumnType", "Engine", "broken_line", "common_separator", "heading"]
+__all__ = ["HASH_BITS", "ColumnType", "Dialect", "Engine", "broken_line", "common_separator", "heading"]
 
 HASH_BITS = 60  # of the hash that orders the rows of a table
-_SEPARATORS = (",", ";", "\t", "|")
 
 
 def common_separator(paths: Sequence[Path]) -> str:
@@ -37,20 +37,9 @@ def heading(path: Path) -> list[str]:
 
 
 def separator_of(path: Path) -> str:
-    """Find what stands between the cells of a CSV file: that which cuts its first line into the most of them.
-
-    A sign that cuts through quotes is none.
-    """
-    if path.suffix.lower() == ".tsv":
-        return "\t"
+    """Find what stands between the cells of a CSV file, by its first line."""
     with path.open(encoding="utf-8-sig", errors="replace", newline="") as stream:
-        heading = stream.readline(1 << 16)
-
-    def told(sign: str) -> tuple[bool, int]:
-        cells = next(csv.reader([heading], delimiter=sign), [])
-        return not any('"' in cell for cell in cells), len(cells)
-
-    return max(_SEPARATORS, key=told)
+        return separator_in(stream.readline(1 << 16), path)
 
 
 def broken_line(path: Path) -> str | None:
@@ -93,6 +82,22 @@ class ColumnType:
     fields: Mapping[str, ColumnType] = field(default_factory=dict)
 
 
+class Dialect(NamedTuple):
+    """How an engine writes an expression; `Engine` has a method of the same name for each, which says what it is."""
+
+    as_text: str
+    as_texts: str
+    plucked: str
+    from_json: str
+    tidied: str
+    list_key: str
+    gathered: str
+    element: str
+    listed: str
+    replaced: str
+    failing: str
+
+
 class Engine(ABC):
     """A table where it is, with the few expressions that SQL engines write differently.
 
@@ -103,6 +108,8 @@ class Engine(ABC):
     ----------
     name
         The word for it.
+    dialect
+        What it writes differently.
     data
         What the table is called in a query.
     ordered
@@ -110,6 +117,7 @@ class Engine(ABC):
     """
 
     name: ClassVar[str]
+    dialect: ClassVar[Dialect]
     data: str
     ordered: ClassVar[bool] = False
 
@@ -167,8 +175,23 @@ class Engine(ABC):
         """Write a text."""
 
     @abstractmethod
+    def cut(self, expression: str, delimiter: str) -> str:
+        """Cut a text where the delimiter is, into a list; null for what is blank."""
+
+    @abstractmethod
+    def mixed(self, expressions: Sequence[str]) -> str:
+        """Hash values into an integer of 64 bits, which only this engine has to know."""
+
+    @abstractmethod
+    def hashed(self, seed: int, text: str) -> str:
+        """Hash a seed and a text into an integer of `HASH_BITS` bits, the same on every engine.
+
+        Those are the last bits of the first eight bytes of the MD5 of `seed:text`, the least significant byte first.
+        """
+
     def as_text(self, expression: str) -> str:
         """Turn a value into a text."""
+        return self.dialect.as_text.format(expression)
 
     def as_number(self, expression: str) -> str:
         """Turn a value into a float, null where it is none."""
@@ -178,45 +201,37 @@ class Engine(ABC):
         """Turn a value into an integer of 64 bits, null where it is none."""
         return f"TRY_CAST({expression} AS BIGINT)"
 
-    @abstractmethod
     def plucked(self, expression: str, field: str) -> str:
         """Turn a list of structs into the list of one of their fields."""
+        return self.dialect.plucked.format(expression, self.quoted(field))
 
-    @abstractmethod
     def as_texts(self, expression: str) -> str:
         """Turn a list into one of texts."""
+        return self.dialect.as_texts.format(expression)
 
-    @abstractmethod
-    def cut(self, expression: str, delimiter: str) -> str:
-        """Cut a text where the delimiter is, into a list; null for what is blank."""
-
-    @abstractmethod
     def from_json(self, expression: str) -> str:
         """Turn a text such as `["cat", "dog"]` into a list of texts, null where it is none."""
+        return self.dialect.from_json.format(expression)
 
-    @abstractmethod
     def tidied(self, expression: str) -> str:
         """Sort a list of texts and leave out nulls; no list is an empty one."""
+        return self.dialect.tidied.format(expression)
 
-    @abstractmethod
     def list_key(self, expression: str) -> str:
         """Write a value that stands for a list of texts in any order: the same as for the list that is tidied."""
+        return self.dialect.list_key.format(expression, self.tidied(expression))
 
-    @abstractmethod
-    def mixed(self, expressions: Sequence[str]) -> str:
-        """Hash values into an integer of 64 bits, which only this engine has to know."""
-
-    @abstractmethod
     def gathered(self, expression: str, condition: str) -> str:
         """Gather the values of a group of rows into a sorted list, where a condition holds."""
+        return self.dialect.gathered.format(expression, condition)
 
-    @abstractmethod
     def element(self, expression: str, position: str) -> str:
         """Take an element of a list, counted from 1; null for the one at 0, and beyond the end."""
+        return self.dialect.element.format(expression, position)
 
-    @abstractmethod
     def listed(self, expressions: Sequence[str]) -> str:
         """Make a list of values."""
+        return self.dialect.listed.format(", ".join(expressions))
 
     def extracted(self, expression: str, pattern: str, group: int) -> str:
         """Take what some parentheses of the first match of a pattern hold, 0 for all of it; an empty text for none."""
@@ -224,19 +239,12 @@ class Engine(ABC):
 
     def replaced(self, expression: str, pattern: str, by: str) -> str:
         """Replace all matches of a pattern."""
-        return f"regexp_replace({expression}, {self.literal(pattern)}, {self.literal(by)})"
+        return self.dialect.replaced.format(expression, self.literal(pattern), self.literal(by))
 
     def is_nan(self, expression: str) -> str:
         """Tell whether a float is no number."""
         return f"isnan({expression})"
 
-    @abstractmethod
-    def hashed(self, seed: int, text: str) -> str:
-        """Hash a seed and a text into an integer of `HASH_BITS` bits, the same on every engine.
-
-        Those are the last bits of the first eight bytes of the MD5 of `seed:text`, the least significant byte first.
-        """
-
-    @abstractmethod
     def failing(self, message: str) -> str:
         """Stop the query with a message, where an integer is expected."""
+        return self.dialect.failing.format(self.literal(message))

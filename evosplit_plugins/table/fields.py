@@ -18,11 +18,12 @@ from evosplit.constraints import FEW_NUMBERS, binned
 from evosplit.methods import resolve_method
 from evosplit.wording import counted, listed
 from evosplit_plugins.files import names_file
+from evosplit_plugins.headings import find_column
 from evosplit_plugins.request import Request
 from evosplit_plugins.source import Asked, Fields, Source, listed_ids, named_in_file
 from evosplit_plugins.table.groups import MOST_IN_GROUPS, GroupedSplit, Groups, count_groups
 from evosplit_plugins.table.patterns import Pattern, portable
-from evosplit_plugins.table.queries import Binned, CellColumns, Queries
+from evosplit_plugins.table.queries import PREFIX, Binned, CellColumns, Queries
 
 if TYPE_CHECKING:
     from evosplit_plugins.table.files import Opened
@@ -150,10 +151,9 @@ class TableSource(Source):
     def check_columns(self, parameter: str, names: Sequence[str]) -> None:
         """Refuse columns that are not there, or that hold lists."""
         columns = self.queries.engine.columns
+        theirs = [each for each in columns if not each.startswith(PREFIX)]
         for name in names:
-            if name not in columns:
-                shown = listed([repr(each) for each in columns if not each.startswith("__evosplit_")], 20)
-                raise EvoSplitError(f"{parameter}={name!r} is no column of {self.called}; it has {shown}")
+            find_column(theirs, name, (), "", parameter, self.called)
             if columns[name].kind in ("list", "struct"):
                 raise EvoSplitError(f"{parameter}={name!r} holds {columns[name].shown}; name a column of single values")
 

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evosplit import EvoSplitError
+from evosplit_plugins.headings import SUBSETS, usual_column
 from evosplit_plugins.table.duckdb_engine import DuckEngine, scan, table_function
 from evosplit_plugins.table.engine import Engine
-from evosplit_plugins.table.reading import SUBSETS, data_files, partition_root, with_labels
+from evosplit_plugins.table.reading import data_files, partition_root, with_labels
 
 if TYPE_CHECKING:
     from evosplit_plugins.table.adapter import TableReading
@@ -80,8 +81,8 @@ def open_files(paths: Sequence[Path], how: TableReading, *, divided: bool = Fals
         engine = open_on_spark(files, form, how, root)
     else:
         engine = scan(files, form, root=root)
-        columns = {name.lower() for name in engine.columns}
-        if divided and len(files) > 1 and how.subset_column is None and not columns & set(SUBSETS):
+        named = how.subset_column is not None or usual_column(engine.columns, SUBSETS) is not None
+        if divided and len(files) > 1 and not named:
             engine = scan(files, form, by_file=True)
         if how.label_table is not None:
             engine = _with_label_files(engine, how)

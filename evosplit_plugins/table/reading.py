@@ -13,6 +13,7 @@ import numpy as np
 from evosplit import EvoSplitError
 from evosplit.wording import counted, listed
 from evosplit_plugins.files import usual_order
+from evosplit_plugins.headings import DELIMITERS, IDS, LABELS, SUBSETS, find_column, usual_column
 from evosplit_plugins.options import recorded
 from evosplit_plugins.source import Placement
 from evosplit_plugins.table.divided import count_subsets
@@ -24,17 +25,13 @@ if TYPE_CHECKING:
     from evosplit_plugins.table.adapter import TableReading
     from evosplit_plugins.table.files import Opened
 
-__all__ = ["FORMS", "MOST_ROWS", "POSITION", "SUBSETS", "data_files", "form_of", "partition_root", "read_table",
+__all__ = ["FORMS", "MOST_ROWS", "POSITION", "data_files", "form_of", "partition_root", "read_table",
            "with_labels"]  # fmt: skip
 
-IDS = ("id", "image_id", "file_name", "filename", "image", "path")
-SUBSETS = ("subset", "split")
-LABELS = ("labels", "label")
 FORMS = {".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".tsv": "csv", ".jsonl": "json", ".ndjson": "json",
          ".json": "json"}  # fmt: skip
 MOST_ROWS = 100_000  # of a table that is held row by row; a larger one is counted
 POSITION = f"{PREFIX}row"
-_DELIMITERS = (";", "|", ",")
 _SKIPPED = ("split.json",)  # of what lies in a folder
 
 
@@ -123,13 +120,15 @@ def read_table(
         Where it comes from, if it is in files.
     """
     called = ", ".join(inputs) or "the table"
-    columns = {name: each for name, each in engine.columns.items() if not name.startswith(PREFIX)}
-    id_column = _column(columns, how.id_column, IDS, "the ids", "id_column", called)
+    columns = _columns(engine)
+    id_column = find_column(columns, how.id_column, IDS, "the ids", "id_column", called)
     if columns[id_column].kind not in ("text", "integer"):
         raise EvoSplitError(
             f"id_column={id_column!r} holds {columns[id_column].shown}; ids are texts or integers, so cast it"
         )
-    subset = _subset_column(columns, how.subset_column, called)
+    subset = usual_column(columns, SUBSETS)
+    if how.subset_column is not None:
+        subset = find_column(columns, how.subset_column, (), "the subsets", "subset_column", called)
     notes: list[str] = []
     labels = _labels(engine, columns, how, called, need_labels=need_labels)
     queries = Queries(engine, id_column, labels, subset)
@@ -155,6 +154,11 @@ def read_table(
     return _rows(queries, common, notes, divided=divided)
 
 
+def _columns(engine: Engine) -> dict[str, ColumnType]:
+    """Leave out the columns that are ours."""
+    return {name: each for name, each in engine.columns.items() if not name.startswith(PREFIX)}
+
+
 def with_labels(engine: Engine, how: TableReading, other: str, label_columns: Sequence[str], **tables: Any) -> Any:
     """Add the labels of another table, which has a row for each label; returns the engine's own kind of table.
 
@@ -174,7 +178,7 @@ def with_labels(engine: Engine, how: TableReading, other: str, label_columns: Se
     given = (how.label_column,) if isinstance(how.label_column, str) else tuple(how.label_column or ())
     if len(given) != 1:
         raise EvoSplitError("label_table= needs label_column=, the column of that table that holds one label a row")
-    id_column = _column(engine.columns, how.id_column, IDS, "the ids", "id_column", "the table")
+    id_column = find_column(_columns(engine), how.id_column, IDS, "the ids", "id_column", "the table")
     there = how.label_table_id or id_column
     for name, parameter in ((given[0], "label_column"), (there, "label_table_id")):
         if name not in label_columns:
@@ -206,33 +210,6 @@ def with_labels(engine: Engine, how: TableReading, other: str, label_columns: Se
 LONG = f"{PREFIX}long"
 
 
-def _column(columns: Any, given: str | None, usual: Sequence[str], what: str, parameter: str, called: str) -> str:
-    """Find a column by the name given, else by its usual names."""
-    if given is not None:
-        if given in columns:
-            return given
-        raise EvoSplitError(f"{parameter}={given!r} is no column of {called}; it has {_shown(columns)}")
-    by_name = {name.lower(): name for name in columns}
-    for word in usual:
-        if word in by_name:
-            return str(by_name[word])
-    raise EvoSplitError(
-        f"{called} has no column {' or '.join(map(repr, usual[:2]))} for {what}; it has {_shown(columns)}: say which "
-        f"with {parameter}="
-    )
-
-
-def _shown(columns: Any) -> str:
-    return listed([repr(name) for name in columns if not name.startswith(PREFIX)], 20)
-
-
-def _subset_column(columns: Any, given: str | None, called: str) -> str | None:
-    if given is not None:
-        return _column(columns, given, (), "the subsets", "subset_column", called)
-    by_name = {name.lower(): name for name in columns}
-    return next((by_name[word] for word in SUBSETS if word in by_name), None)
-
-
 def _labels(engine: Engine, columns: Any, how: TableReading, called: str, *, need_labels: bool) -> Labels:
     """Find out how the labels are written."""
     if LONG in engine.columns:
@@ -241,20 +218,18 @@ def _labels(engine: Engine, columns: Any, how: TableReading, called: str, *, nee
     given = (how.label_column,) if isinstance(how.label_column, str) else tuple(how.label_column or ())
     if len(given) > 1:
         for name in given:
-            kind = columns[_column(columns, name, (), "labels", "label_column", called)].kind
+            kind = columns[find_column(columns, name, (), "labels", "label_column", called)].kind
             if kind not in ("integer", "number", "boolean", "text"):
                 raise EvoSplitError(f"label_column={name!r} holds {columns[name].shown}; with several, each is a count")
         _refuse_delimiter(how, "of several label columns each is one label")
         return Labels("counts", given[0], columns=given)
     if not given:
-        by_name = {name.lower(): name for name in columns}
-        found = next((by_name[word] for word in LABELS if word in by_name), None)
-        if found is None and not need_labels:
+        if usual_column(columns, LABELS) is None and not need_labels:
             return Labels("none")
-        given = (found or _column(columns, None, LABELS, "the labels", "label_column", called),)
+        given = (find_column(columns, None, LABELS, "the labels", "label_column", called),)
     (name,) = given
     column, _, field = (name, "", "") if name in columns else name.partition(".")
-    kind = columns[_column(columns, column, (), "the labels", "label_column", called)]
+    kind = columns[find_column(columns, column, (), "the labels", "label_column", called)]
     if kind.kind != "text":
         _refuse_delimiter(how, f"label_column={name!r} holds {kind.shown}")
     if kind.kind == "list":
@@ -326,7 +301,7 @@ def _checked_texts(queries: Queries, how: TableReading, called: str) -> Labels:
         return labels
     at = engine.quoted(labels.column)
     text = f"trim({at})"
-    asked = [f"{text} <> ''", f"{text} LIKE '[%]'", *(f"{text} LIKE '%{sign}%'" for sign in _DELIMITERS)]
+    asked = [f"{text} <> ''", f"{text} LIKE '[%]'", *(f"{text} LIKE '%{sign}%'" for sign in DELIMITERS)]
     (filled, _), (in_json, _), *signs = queries.tested(asked, [at] * len(asked))
     if filled and filled == in_json:
         ((n, example),) = queries.tested([f"{text} <> '' AND {engine.from_json(text)} IS NULL"], [at])
@@ -336,7 +311,7 @@ def _checked_texts(queries: Queries, how: TableReading, called: str) -> Labels:
                 f"example {example!r}; mend them, or pass delimiter='' if each is one label"
             )
         return Labels("json", labels.column)
-    for sign, (n, example) in zip(_DELIMITERS, signs, strict=True):
+    for sign, (n, example) in zip(DELIMITERS, signs, strict=True):
         if n:
             raise EvoSplitError(
                 f"label_column={labels.column!r} of {called} has {sign!r} in {n:,} cells, for example {example!r}; say "

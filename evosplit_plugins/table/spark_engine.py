@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evosplit import EvoSplitError, MissingExtraError
-from evosplit_plugins.table.engine import ColumnType, Engine, common_separator
+from evosplit_plugins.table.engine import ColumnType, Dialect, Engine, common_separator
 from evosplit_plugins.table.reading import data_files, with_labels
 
 if TYPE_CHECKING:
@@ -28,6 +28,21 @@ _KINDS = {
 _OURS = re.compile(r"evosplit: ([^\n]*?)(?: SQLSTATE| *$|\n)")
 
 
+DIALECT = Dialect(
+    as_text="CAST({} AS STRING)",
+    as_texts="CAST({} AS ARRAY<STRING>)",
+    plucked="transform({}, x -> x.{})",
+    from_json="from_json({}, 'array<string>')",
+    tidied="array_sort(filter(coalesce({}, CAST(array() AS ARRAY<STRING>)), x -> x IS NOT NULL))",
+    list_key="xxhash64({1})",
+    gathered="array_sort(collect_list({}) FILTER (WHERE {}))",
+    element="get({}, CAST({} - 1 AS INTEGER))",
+    listed="array({})",
+    replaced="regexp_replace({}, {}, {})",
+    failing="CAST(raise_error({}) AS INT)",
+)
+
+
 class SparkEngine(Engine):
     """A DataFrame of Spark.
 
@@ -38,6 +53,7 @@ class SparkEngine(Engine):
     """
 
     name = "spark"
+    dialect = DIALECT
     data = "{data}"
 
     def __init__(self, frame: Any) -> None:
@@ -108,59 +124,19 @@ class SparkEngine(Engine):
         """Write a text."""
         return "'" + _escaped(text.replace("\\", "\\\\").replace("'", "\\'")) + "'"
 
-    def as_text(self, expression: str) -> str:
-        """Turn a value into a text."""
-        return f"CAST({expression} AS STRING)"
-
-    def plucked(self, expression: str, field: str) -> str:
-        """Take a field of the structs in a list."""
-        return f"transform({expression}, x -> x.{self.quoted(field)})"
-
-    def as_texts(self, expression: str) -> str:
-        """Turn a list into one of texts."""
-        return f"CAST({expression} AS ARRAY<STRING>)"
-
     def cut(self, expression: str, delimiter: str) -> str:
         """Cut a text into a list."""
         return f"transform(split({expression}, {self.literal(re.escape(delimiter))}), x -> nullif(trim(x), ''))"
 
-    def from_json(self, expression: str) -> str:
-        """Turn a JSON text into a list."""
-        return f"from_json({expression}, 'array<string>')"
-
-    def tidied(self, expression: str) -> str:
-        """Sort a list without its nulls."""
-        return f"array_sort(filter(coalesce({expression}, CAST(array() AS ARRAY<STRING>)), x -> x IS NOT NULL))"
-
-    def list_key(self, expression: str) -> str:
-        """Hash the list."""
-        return f"xxhash64({self.tidied(expression)})"
-
     def mixed(self, expressions: Sequence[str]) -> str:
         """Hash values; nulls, which Spark skips, are told."""
         return f"xxhash64({', '.join(f'{each}, {each} IS NULL' for each in expressions)})"
-
-    def gathered(self, expression: str, condition: str) -> str:
-        """Gather values into a sorted list."""
-        return f"array_sort(collect_list({expression}) FILTER (WHERE {condition}))"
-
-    def element(self, expression: str, position: str) -> str:
-        """Take an element of a list."""
-        return f"get({expression}, CAST({position} - 1 AS INTEGER))"
-
-    def listed(self, expressions: Sequence[str]) -> str:
-        """Make a list of values."""
-        return f"array({', '.join(expressions)})"
 
     def hashed(self, seed: int, text: str) -> str:
         """Hash a text."""
         md5 = f"md5(concat('{seed}:', {text}))"
         digits = ", ".join(f"substring({md5}, {at}, {n})" for at, n in [(16, 1), *((at, 2) for at in range(13, 0, -2))])
         return f"CAST(conv(concat({digits}), 16, 10) AS BIGINT)"
-
-    def failing(self, message: str) -> str:
-        """Stop the query with a message."""
-        return f"CAST(raise_error({self.literal(message)}) AS INT)"
 
 
 def open_on_spark(files: Sequence[Path], form: str, how: TableReading, root: Path | None = None) -> SparkEngine:

@@ -7,8 +7,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from evosplit_plugins.on_demand import on_demand
 
 if TYPE_CHECKING:
     from evosplit_plugins.yolo.adapter import YoloAdapter, YoloReading, YoloWriting
@@ -16,12 +17,6 @@ if TYPE_CHECKING:
 
 __all__ = ["YoloAdapter", "YoloReading", "YoloWriting", "apply_split", "audit", "evosplit_yolo", "read_counts"]
 
-
-def __getattr__(name: str) -> Any:
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{'adapter' if name.startswith('Yolo') else 'api'}"), name)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = on_demand(
+    __name__, __all__, lambda name: f"{__name__}.{'adapter' if name.startswith('Yolo') else 'api'}"
+)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from evosplit.wording import Nouns
-from evosplit_plugins.adapter import Adapter, Destination, Location, Write, WriteOptions, check_divided
+from evosplit_plugins.adapter import Adapter, Destination, Location, Write, WriteOptions
 from evosplit_plugins.options import option
 from evosplit_plugins.progress import OnProgress
 from evosplit_plugins.yolo.description import looks_like_yolo
@@ -79,9 +79,7 @@ class YoloAdapter(Adapter):
 
     def read_subsets(self, paths: Sequence[str], options: Any, *, on_progress: OnProgress | None = None) -> YoloSource:
         """Read the subsets of the yaml file, the folders or the lists."""
-        source = read_yolo(paths, options, divided=True, on_progress=on_progress)
-        check_divided(source)
-        return source
+        return read_yolo(paths, options, divided=True, on_progress=on_progress)
 
     def plan(self, to: Destination[Any, Any]) -> Write:
         """Plan lists or a tree, and the yaml files; refuse names that Ultralytics cannot read."""

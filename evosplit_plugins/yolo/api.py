@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,20 +11,17 @@ from evosplit.errors import checked_keywords
 from evosplit.methods.base import Method
 from evosplit.rng import Seed
 from evosplit_plugins.audit import Audit
-from evosplit_plugins.audit import audit as judge
-from evosplit_plugins.files import PathLike, as_paths
-from evosplit_plugins.options import call_with, stated
-from evosplit_plugins.progress import OnProgress, Phases
-from evosplit_plugins.request import Request
-from evosplit_plugins.walk import apply_with, split_with
-from evosplit_plugins.yolo.adapter import YoloAdapter, YoloReading, YoloWriting
+from evosplit_plugins.calls import apply_as_called, audit_as_called, count_as_called, split_as_called
+from evosplit_plugins.files import PathLike, Paths, as_texts
+from evosplit_plugins.progress import OnProgress
+from evosplit_plugins.yolo.adapter import YoloAdapter
 
 __all__ = ["apply_split", "audit", "evosplit_yolo", "read_counts"]
 
 
 @checked_keywords()
 def read_counts(
-    data: PathLike | Sequence[PathLike],
+    data: Paths,
     *,
     root: PathLike | None = None,
     names: PathLike | None = None,
@@ -60,13 +56,12 @@ def read_counts(
     >>> counts.ids.tolist(), counts.labels, counts.matrix.toarray().tolist()
     (['images/a.jpg'], ('cat', 'dog'), [[0, 2]])
     """
-    reading = call_with(YoloReading, locals())
-    return YoloAdapter().read(_texts(data), reading, on_progress=on_progress).counts
+    return count_as_called(YoloAdapter(), as_texts(data), locals())
 
 
 @checked_keywords()
 def evosplit_yolo(
-    data: PathLike | Sequence[PathLike],
+    data: Paths,
     output: PathLike,
     ratios: Mapping[str, float] | Sequence[float] | None = None,
     *,
@@ -159,21 +154,12 @@ def evosplit_yolo(
     Split
         The split; `print(split.report())` shows how good it is.
     """
-    given = locals()
-    return split_with(
-        YoloAdapter(),
-        _texts(data),
-        call_with(Request, given),
-        output=output,
-        reading=call_with(YoloReading, given),
-        writing=call_with(YoloWriting, given),
-        on_progress=on_progress,
-    ).split
+    return split_as_called(YoloAdapter(), as_texts(data), locals()).split
 
 
 @checked_keywords()
 def apply_split(
-    data: PathLike | Sequence[PathLike],
+    data: Paths,
     split: Split | PathLike,
     output: PathLike,
     *,
@@ -206,22 +192,12 @@ def apply_split(
     list of Path
         The files written, images and labels aside.
     """
-    given = locals()
-    done = apply_with(
-        YoloAdapter(),
-        _texts(data),
-        split,
-        output=output,
-        reading=stated(YoloReading, given),
-        writing=call_with(YoloWriting, given),
-        on_progress=on_progress,
-    )
-    return list(done.files)
+    return list(apply_as_called(YoloAdapter(), as_texts(data), locals()).files)
 
 
 @checked_keywords()
 def audit(
-    data: PathLike | Sequence[PathLike],
+    data: Paths,
     *,
     root: PathLike | None = None,
     names: PathLike | None = None,
@@ -261,12 +237,4 @@ def audit(
     Audit
         The leaks, the report, a verdict, and the split that EvoSplit makes.
     """
-    given = locals()
-    phases = Phases(on_progress, reading=2, judging=8)
-    reading = call_with(YoloReading, given)
-    source = YoloAdapter().read_subsets(_texts(data), reading, on_progress=phases("reading"))
-    return call_with(judge, given, source=source, on_progress=phases("judging"))
-
-
-def _texts(data: PathLike | Sequence[PathLike]) -> list[str]:
-    return [os.fspath(path) for path in as_paths(data)]
+    return audit_as_called(YoloAdapter(), as_texts(data), locals())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from collections import Counter, defaultdict
 
@@ -219,33 +218,6 @@ def test_without_pillow(tmp_path, monkeypatch):
         draw_demo(tmp_path)
 
 
-def run(*arguments):
-    """Run `evosplit demo` in its own process."""
-    command = [sys.executable, "-c", "import sys; from evosplit_plugins.cli import main; sys.exit(main())"]
-    return subprocess.run([*command, "demo", *map(str, arguments)], capture_output=True, text=True, timeout=300)
-
-
-def test_command(tmp_path):
-    """`evosplit demo` draws, says where the files are, and refuses to draw twice."""
-    done = run("-o", tmp_path / "out", "--images", 4)
-    assert done.returncode == 0, done.stderr
-    assert str(tmp_path / "out" / "instances.json") in done.stdout
-    assert done.stderr == ""
-    again = run("-o", tmp_path / "out", "--images", 4)
-    assert again.returncode == 2
-    assert again.stderr.count("\n") == 1
-    assert "--overwrite" in again.stderr
-
-
-def test_command_as_json(tmp_path):
-    """`--json` prints paths and numbers for machines; `--overwrite` replaces."""
-    run("-o", tmp_path, "--images", 2)
-    done = run("-o", tmp_path, "--images", 3, "--overwrite", "--json")
-    found = json.loads(done.stdout)
-    assert found["n_images"] == 3
-    assert found["annotations"] == str(tmp_path / "instances.json")
-
-
 def test_as_yolo(tmp_path):
     """The same pictures with the labels of YOLO: as many of each class, and none for an empty picture."""
     coco, yolo = draw_demo(tmp_path / "coco", n_images=20), draw_demo(tmp_path / "yolo", n_images=20, format="yolo")
@@ -257,12 +229,3 @@ def test_as_yolo(tmp_path):
     assert counts.ids.tolist() == sorted(f"images/{image['file_name']}" for image in content["images"])
     for image in content["images"]:
         assert (coco.images / image["file_name"]).read_bytes() == (yolo.images / image["file_name"]).read_bytes()
-
-
-def test_command_as_yolo(tmp_path):
-    """`--format yolo` writes what `evosplit yolo split` reads."""
-    done = run("-o", tmp_path / "out", "--images", 4, "--format", "yolo")
-    assert done.returncode == 0, done.stderr
-    assert str(tmp_path / "out" / "data.yaml") in done.stdout
-    with pytest.raises(EvoSplitError, match="format='voc' is unknown; choose one of coco, yolo"):
-        draw_demo(tmp_path / "voc", format="voc")

@@ -9,15 +9,17 @@ from pathlib import Path
 import pytest
 
 from evosplit import EvoSplitError
-from evosplit_plugins.registry import adapter_names, detect, get_adapter
+from evosplit_plugins.registry import adapter_names, described, detect, get_adapter
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
 
 @pytest.mark.parametrize("name", adapter_names())
 def test_names(name):
-    """Each is found by the name that it gives itself."""
-    assert get_adapter(name).name == name
+    """Each is found by the name that it gives itself, and is what the help says before it is loaded."""
+    adapter = get_adapter(name)
+    assert adapter.name == name
+    assert described()[name] == (adapter.summary, adapter.verbs)
 
 
 def test_unknown():

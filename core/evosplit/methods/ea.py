@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +12,7 @@ import numpy.typing as npt
 from evosplit.errors import EvoSplitError
 from evosplit.methods.base import Run, Solution
 from evosplit.methods.incremental_counts import IncrementalCounts
-from evosplit.methods.operators import Genetics, check_settings, share_done
+from evosplit.methods.operators import Evolution, Genetics, share_done
 from evosplit.methods.restarts import Watch, run_restarts
 from evosplit.problem import SplitProblem
 
@@ -23,7 +23,7 @@ Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class EvolutionaryAlgorithm:
+class EvolutionaryAlgorithm(Evolution):
     """Evolve a population of splits towards the least deviation in one objective; best of several runs.
 
     In every generation `crossovers` children are made by one-point crossover and `mutations` by mutation, of parents
@@ -58,17 +58,6 @@ class EvolutionaryAlgorithm:
     """
 
     objective: str = "instances"
-    population: int = 50
-    crossovers: int = 10
-    mutations: int = 10
-    mutation_rate: float = 0.01
-    patience: int = 25
-    restarts: int = 5
-
-    default_objectives: ClassVar[tuple[str, ...]] = ("instances", "pairs")
-
-    def __post_init__(self) -> None:
-        check_settings(self)
 
     def solve(self, problem: SplitProblem, run: Run) -> Solution:
         """Return the best individual of all runs."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +21,7 @@ from pymoo.util.ref_dirs import get_reference_directions
 from evosplit.errors import EvoSplitError
 from evosplit.methods.base import Run, Solution
 from evosplit.methods.incremental_counts import IncrementalCounts
-from evosplit.methods.operators import Genetics, check_settings, share_done
+from evosplit.methods.operators import Evolution, Genetics, share_done
 from evosplit.methods.restarts import Watch, run_restarts
 from evosplit.problem import SplitProblem
 
@@ -35,7 +35,7 @@ BREEDING_ROUNDS = 10  # after which a generation has fewer children: nearly all 
 
 
 @dataclass(frozen=True)
-class NSGA2:
+class NSGA2(Evolution):
     """Evolve a front of trade-offs between all objectives with pymoo's NSGA-II; the fronts of several runs are joined.
 
     Operators and numbers are those of `EvolutionaryAlgorithm`; parents are chosen by NSGA-II's tournament, and no two
@@ -48,16 +48,10 @@ class NSGA2:
 
     Parameters
     ----------
-    population
-        Individuals in the population.
-    crossovers, mutations
-        Children made by crossover and by mutation in a generation.
-    mutation_rate
-        The share of the genes that a mutation reassigns to another subset; one gene at least.
+    population, crossovers, mutations, mutation_rate, restarts
+        As for `EvolutionaryAlgorithm`; the fronts of all runs are joined.
     patience
         Generations without a change of the front after which a run ends.
-    restarts
-        Independent runs, whose fronts are joined.
 
     Examples
     --------
@@ -66,18 +60,6 @@ class NSGA2:
     >>> made.front.objectives.tolist()
     [[0.0, 0.0]]
     """
-
-    population: int = 50
-    crossovers: int = 10
-    mutations: int = 10
-    mutation_rate: float = 0.01
-    patience: int = 25
-    restarts: int = 5
-
-    default_objectives: ClassVar[tuple[str, ...]] = ("instances", "pairs")
-
-    def __post_init__(self) -> None:
-        check_settings(self)
 
     def solve(self, problem: SplitProblem, run: Run) -> Solution:
         """Return the fronts of all runs."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -17,12 +17,37 @@ from evosplit.errors import EvoSplitError
 from evosplit.features import Block
 from evosplit.problem import SplitProblem
 
-__all__ = ["Genetics", "check_settings", "share_done"]
+__all__ = ["Evolution", "Genetics", "share_done"]
 
 Genes = npt.NDArray[np.signedinteger[Any]]
 Floats = npt.NDArray[np.float64]
 
 COVER_PATIENCE = 10  # rounds without progress after which labels that compete for samples are left as they are
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evolution:
+    """The parameters of both evolutionary methods, with the values that the paper states; each describes its own."""
+
+    population: int = 50
+    crossovers: int = 10
+    mutations: int = 10
+    mutation_rate: float = 0.01
+    patience: int = 25
+    restarts: int = 5
+
+    default_objectives: ClassVar[tuple[str, ...]] = ("instances", "pairs")
+
+    def __post_init__(self) -> None:
+        least_of = {"population": 2, "crossovers": 0, "mutations": 0, "patience": 1, "restarts": 1}
+        for name, least in least_of.items():
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
+                raise EvoSplitError(f"{name} is {value!r}; give an integer of at least {least}")
+        if self.crossovers + self.mutations == 0:
+            raise EvoSplitError("crossovers and mutations are both 0; a generation needs at least one child")
+        if not 0 <= self.mutation_rate <= 1:
+            raise EvoSplitError(f"mutation_rate is {self.mutation_rate!r}; give a share of the genes between 0 and 1")
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,21 +188,3 @@ def share_done(generation: int, patience: int) -> float:
     (0.0, 0.5)
     """
     return generation / (generation + 20 * patience)
-
-
-def check_settings(method: Any) -> None:
-    """Refuse parameters with which an evolutionary method cannot run."""
-    for name, least in (
-        ("population", 2),
-        ("crossovers", 0),
-        ("mutations", 0),
-        ("patience", 1),
-        ("restarts", 1),
-    ):
-        value = getattr(method, name)
-        if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-            raise EvoSplitError(f"{name} is {value!r}; give an integer of at least {least}")
-    if method.crossovers + method.mutations == 0:
-        raise EvoSplitError("crossovers and mutations are both 0; a generation needs at least one child")
-    if not 0 <= method.mutation_rate <= 1:
-        raise EvoSplitError(f"mutation_rate is {method.mutation_rate!r}; give a share of the genes between 0 and 1")

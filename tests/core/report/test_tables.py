@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 
 import numpy as np
@@ -10,7 +9,6 @@ import pytest
 from reports import constrained, long_tailed, report_as_placed, report_on
 
 import evosplit
-from evosplit import LabelCounts
 from evosplit.report.tables import (
     Column,
     Table,
@@ -26,7 +24,6 @@ from evosplit.report.tables import (
     strata_table,
     subset_table,
 )
-from evosplit.report.terminal import clean, clip, columns, wrap
 from evosplit.report.text import table_lines
 
 
@@ -144,55 +141,3 @@ def test_extra_columns_give_way():
     assert table.fitting(14 + 3 * 3) == table
     assert table.fitting(14 + 3 * 3 - 1) == Table("", columns[:2], (("x" * 40, 1),))
     assert table_lines(table, 23)[2] == f"{'x' * 11}...  1  2  3"
-
-
-# --- as text
-
-
-@pytest.mark.parametrize("k", [2, 3, 12])
-def test_text_fits_a_terminal(k):
-    """The text is at most 80 columns wide, whatever the names, and shows every subset and measure."""
-    labels = [f"a label with a very long name {'x' * 60} {i}\n" for i in range(8)]
-    counts = LabelCounts(long_tailed(), labels=labels)
-    names = [f"subset {'y' * 70} {j}" for j in range(k)]
-    text = str(report_on(counts, dict.fromkeys(names, 1 / k)))
-    assert max(map(len, text.splitlines())) <= 80
-    assert text.count("subset yyy") >= k
-    for name in ("LD,", "LD',", "LPD,", "ED,", "FLZ,", "random", "bound"):
-        assert name in text
-
-
-def test_text_shows_shares():
-    """The subsets are listed with what they hold and its share."""
-    counts = np.array([[5], [1], [1], [1], [0], [0], [0], [0]] * 5)
-    text = str(report_as_placed(counts, [0, 1, 1, 1, 0, 0, 0, 1] * 5))
-    assert re.search(r"^a +20 +50\.0 % +25 +62\.5 % +15 +75\.0 %$", text, flags=re.MULTILINE)
-    assert "no label" not in str(report_on(np.ones((9, 1), dtype=int)))
-
-
-def test_hostile_names_in_a_terminal():
-    """Control characters, escapes and line breaks in names are shown as question marks, and change no column."""
-    labels = ["\x1b[31mred", "a\nb", "\u202eright", "[bold]rich[/bold]", "\x07bell", "\x9b0m", "tab\t", "nul\0"]
-    counts = LabelCounts(long_tailed(), labels=labels)
-    text = str(report_on(counts, {"train\x1b[0m": 0.5, "te\nst": 0.5}))
-    assert all(character.isprintable() or character == "\n" for character in text)
-    assert "?[31mred" in text
-    assert "[bold]rich[/bold]" in text
-    assert "train?[0m" in text
-
-
-def test_wide_names_fit():
-    """Characters that take two columns are counted as two."""
-    labels = ["猫" * 40 + str(i) for i in range(8)]
-    text = str(report_on(LabelCounts(long_tailed(), labels=labels), {"訓練" * 20: 0.5, "test": 0.5}))
-    assert max(map(columns, text.splitlines())) <= 80
-
-
-def test_wrapping_keeps_the_words():
-    """Lines are broken at spaces, long words within, and nothing is lost."""
-    text = "short words and averyveryverylongword " * 5
-    lines = wrap(text, 12)
-    assert max(map(columns, lines)) <= 12
-    assert "".join(lines).replace(" ", "") == text.replace(" ", "")
-    assert wrap("", 10) == []
-    assert clip(clean("e\u0301" * 9), 9) == "e\u0301" * 9

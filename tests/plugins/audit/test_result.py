@@ -160,8 +160,8 @@ def test_no_labels_at_all():
 @pytest.mark.parametrize(
     ("wrong", "match"),
     [
-        (lambda: found(("a",), [0, 0], LabelCounts([[1], [1]])), "there is only 'a'; give two or more"),
-        (lambda: found((), [], LabelCounts([[1]])), "there is none; give two or more"),
+        (lambda: found(("a",), [0, 0], LabelCounts([[1], [1]])), "there is only 'a' in the mine data; give two"),
+        (lambda: found((), [], LabelCounts([[1]])), "there is none in the mine data; give two or more"),
         (lambda: found(("a", "b"), [0], LabelCounts([[1], [1]])), "assignment has 1 entries for 2 samples"),
         (lambda: found(("a", "b"), [0, 0], LabelCounts([[1], [1]])), "the subset 'b' is empty"),
         (lambda: found(("a", "b"), [0, 1], LabelCounts([[1], [1]]), ids=[1]), "id has 1 entries for 2 samples"),

@@ -6,7 +6,6 @@ import argparse
 import errno
 import json
 import os
-import pty
 import re
 import resource
 import signal
@@ -17,28 +16,10 @@ from importlib.metadata import version
 from pathlib import Path
 
 import pytest
-from coco_files import captions, command, command_line, elements, instances, tree, write
+from coco_files import THREE, captions, command, command_line, elements, instances, refused, tree, write
 
 from evosplit_plugins.cli import main
 from evosplit_plugins.cli.parser import build_parser
-from evosplit_plugins.cli.terminal import progress
-
-THREE = ("-s", "train:0.6", "-s", "val:0.2", "-s", "test:0.2")
-
-
-@pytest.fixture
-def source(tmp_path):
-    """Write a small annotation file."""
-    return write(tmp_path / "a.json", instances(40))
-
-
-def refused(ran: subprocess.CompletedProcess[str]) -> str:
-    """Check that a command was refused as promised, and return its one line."""
-    assert ran.returncode == 2
-    assert ran.stdout == ""
-    assert ran.stderr.count("\n") == 1
-    return ran.stderr
-
 
 # Running
 
@@ -179,18 +160,30 @@ def test_many_subsets_still_fit(source, tmp_path, capsys):
 
 
 def test_the_report_page_is_written_with_the_files(source, tmp_path):
-    """`--report` writes a page beside the files; it is not written over anything without `--overwrite`."""
+    """`--report` writes a page in the place of an earlier one, as an audit does, and in that of nothing else.
+
+    A page that was written anew does not keep the output from being replaced.
+    """
     flags = ("coco", "split", source, "-o", tmp_path / "out", *THREE, "--method", "random")
     page = tmp_path / "out" / "report.html"
     ran = command(*flags, "--report", page)
     assert ran.returncode == 0, ran.stderr
     assert "<html" in page.read_text()
     assert str(page) in ran.stdout
-    again = command("coco", "split", source, "-o", tmp_path / "b", *THREE, "--method", "random", "--report", page)
-    assert "report.html already exists" in refused(again)
     over = command("coco", "split", source, "-o", tmp_path / "b", *THREE, "--report", tmp_path / "b" / "split.json")
     assert "another name" in refused(over)
     assert not (tmp_path / "b").exists()
+    first = page.read_text()
+    again = command("coco", "split", source, "-o", tmp_path / "b", *THREE, "--effort", "fast", "--report", page)
+    assert again.returncode == 0, again.stderr
+    assert page.read_text() != first
+    replaced = command(*flags, "--report", page, "--overwrite")
+    assert replaced.returncode == 0, replaced.stderr
+    page.write_text("mine")
+    assert f"{page} was changed since EvoSplit wrote it" in refused(command(*flags, "--report", page, "--overwrite"))
+    audit = command("audit", tmp_path / "out" / "annotations", "--report", page)
+    assert f"{page} exists, but was not written by EvoSplit" in refused(audit)
+    assert page.read_text() == "mine"
 
 
 # Errors
@@ -221,49 +214,6 @@ def test_a_missing_extra_names_its_install_line(source, tmp_path):
     line = [sys.executable, "-c", program, "coco", "split", str(source), "-o", str(tmp_path / "out"), *THREE]
     ran = subprocess.run(line, capture_output=True, text=True, timeout=300)
     assert 'pip install "evosplit-plugins[coco]"' in refused(ran)
-
-
-def test_names_from_files_cannot_steer_the_terminal(tmp_path):
-    """Control characters in category names and ids are shown as question marks, markup as it is."""
-    made = instances(40)
-    made["categories"][0]["name"] = "\x1b[31mred\x07 [bold]x[/bold]"
-    path = write(tmp_path / "a.json", made)
-    ran = command("coco", "split", path, "-o", tmp_path / "out", *THREE, "--method", "random")
-    assert "\x1b" not in ran.stdout
-    assert "?[31mred? [bold]x" in ran.stdout
-    made["annotations"][0]["category_id"] = "\x1b[2J\u009b"
-    write(path, made, ensure_ascii=False)
-    line = refused(command("coco", "split", path, "-o", tmp_path / "b", *THREE))
-    assert not set("\x1b\u009b") & set(line)
-
-
-def test_a_terminal_that_knows_only_ascii(tmp_path):
-    """Names that the terminal cannot show do not end the command."""
-    made = instances(40)
-    made["categories"][0]["name"] = "自行车 🚲"
-    path = write(tmp_path / "a.json", made)
-    flags = ("coco", "split", path, "-o", tmp_path / "out", *THREE, "--method", "random")
-    ran = command(*flags, env={**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"})
-    assert (ran.returncode, ran.stderr) == (0, "")
-
-
-@pytest.mark.parametrize("flags", [(), ("--json",)], ids=["tables", "json"])
-@pytest.mark.parametrize(("doing", "code"), [("split", 0), ("audit", 0), ("leak", 1)])
-def test_a_reader_that_goes_away_is_no_error(source, tmp_path, doing, code, flags):
-    """`evosplit ... | head -1` ends quietly, with the exit code that it would have had."""
-    table = tmp_path / "s.csv"
-    table.write_text("id,subset,labels\na,train,x\nb,val,x\n" + ("a,val,x\n" if doing == "leak" else ""))
-    words = {
-        "split": ("coco", "split", source, "-o", tmp_path / "out", *THREE, "--method", "random"),
-        "audit": ("audit", table, "--no-compare"),
-        "leak": ("audit", table, "--no-compare"),
-    }[doing]
-    with subprocess.Popen(
-        command_line(*words, *flags), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as ran:
-        ran.stdout.close()
-        assert ran.stderr.read() == ""
-        assert ran.wait(300) == code
 
 
 def test_main_can_be_called(source, tmp_path, capsys):
@@ -344,39 +294,6 @@ def test_the_same_flag_means_the_same_with_every_adapter():
         assert len({action.help for action in seen[flag].values()}) == 1, flag
 
 
-def on_terminal(*words: object, stream: str = "stdout", code: int = 0, **environment: str) -> str:
-    """Run a command with a terminal for one of its streams, and give what it drew there."""
-    parent, child = pty.openpty()
-    known = ("NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE")
-    settings = {name: value for name, value in os.environ.items() if name not in known}
-    settings |= {"TERM": "xterm-256color", "COLUMNS": "80", **environment}
-    streams = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, stream: child}
-    with subprocess.Popen(command_line(*words), env=settings, **streams) as ran:
-        os.close(child)
-        drawn = b""
-        while True:
-            try:
-                piece = os.read(parent, 65536)
-            except OSError:  # the other end is closed
-                break
-            if not piece:
-                break
-            drawn += piece
-        assert ran.wait(300) == code
-    os.close(parent)
-    return drawn.decode()
-
-
-def test_colours_are_for_terminals_that_want_them(tmp_path):
-    """A leak is red on a terminal; not with NO_COLOR, and a pipe gets no escape at all."""
-    path = write(tmp_path / "splits.csv", "id,subset,labels\na,train,cat\na,val,cat\nb,val,dog\n")
-    colour = re.compile(r"\x1b\[[0-9;]*3[0-7]m")
-    flags = ("audit", path, "--no-compare")
-    assert colour.search(on_terminal(*flags, code=1))
-    assert not colour.search(on_terminal(*flags, code=1, NO_COLOR="1"))
-    assert "\x1b" not in command(*flags).stdout
-
-
 # What goes wrong in the middle
 
 
@@ -418,27 +335,6 @@ def test_a_disk_that_takes_no_more_leaves_the_output_as_it_was(source, tmp_path)
     ran = command("coco", "split", source, "-o", tmp_path / "out", *THREE, "--method", "random", preexec_fn=limit)
     assert f"{os.strerror(errno.EFBIG)}; nothing was changed" in refused(ran)
     assert not (tmp_path / "out").exists()
-
-
-# Progress
-
-
-def test_progress_is_drawn_on_a_terminal_only(source, tmp_path):
-    """On a terminal there is one bar for reading, search and writing; elsewhere, and if quiet, none."""
-    flags = ("coco", "split", source, "-o", tmp_path / "out", *THREE, "--overwrite", "--effort", "fast")
-    drawn = on_terminal(*flags, stream="stderr")
-    assert "reading a.json" in drawn
-    shown = [int(percent) for percent in re.findall(r"(\d+)%", drawn)]
-    assert shown == sorted(shown)
-    assert shown[-1] == 100
-    assert on_terminal(*flags, "--quiet", stream="stderr") == ""
-
-
-def test_progress_off_a_terminal_is_silent(capsys):
-    """Without a terminal the callable does nothing and never asks to stop."""
-    with progress(argparse.Namespace(quiet=False)) as on_progress:
-        assert on_progress(0.5, "half") is None
-    assert capsys.readouterr().err == ""
 
 
 def test_a_page_of_a_dry_run(tmp_path, capsys):

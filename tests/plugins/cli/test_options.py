@@ -12,7 +12,7 @@ from evosplit import EvoSplitError
 from evosplit.wording import Nouns
 from evosplit_plugins.adapter import Adapter
 from evosplit_plugins.cli.options import add_options, add_request_flags, request_from, shared_options, values_from
-from evosplit_plugins.options import option, options_of, recorded
+from evosplit_plugins.options import option, options_of
 from evosplit_plugins.registry import adapter_names, get_adapter
 from evosplit_plugins.request import Request
 
@@ -75,17 +75,6 @@ def test_words_of_the_adapter():
     add_options(parser, options_of(Some), Pictures)
     assert "--word KEY" in parser.format_help()
     assert "a key of images, 100 %" in parser.format_help()
-
-
-def test_recorded_options():
-    """Those that differ from their defaults; paths belong to one machine."""
-    assert recorded(Some(times=2, folders=("/a",), columns=("x",))) == {"times": 2, "columns": ["x"]}
-
-
-def test_an_unknown_kind_is_a_mistake():
-    """It is noticed where the option is declared."""
-    with pytest.raises(ValueError, match="kind='colour' is unknown"):
-        option(None, "help", kind="colour")
 
 
 @pytest.mark.parametrize("name", adapter_names())

@@ -40,6 +40,26 @@ def test_values_of_flags_are_no_paths(there, words):
 
 
 @pytest.mark.parametrize(
+    ("words", "name"),
+    [
+        ("split rows.csv --label-table a.json -o out --folds 2", "table"),
+        ("split --label-table clip rows.csv -o out --folds 2", "table"),
+        ("split data.yaml --names clip --root images -o out --folds 2", "yolo"),
+        ("split --names a.json data.yaml -o out --folds 2", "yolo"),
+        ("split --names a.json autosplit_train.txt -o out --folds 2", "yolo"),
+    ],
+)
+def test_flags_that_only_some_adapters_know(there, words, name):
+    """Each adapter looks at what is a path to it; the value of its own flag is none, whatever another one thinks."""
+    pytest.importorskip("duckdb")
+    (there / "rows.csv").write_text("id,labels\n1,cat\n")
+    (there / "data.yaml").write_text("train: images\nval: images\nnames: [cat]\n")
+    (there / "autosplit_train.txt").write_text("images/a.jpg\n")
+    given = words.split()
+    assert _resolved(given) == [name, *given]
+
+
+@pytest.mark.parametrize(
     ("words", "told"),
     [
         ("split", "evosplit: error: nothing to split is named; give files or a folder: evosplit split PATH ..."),

@@ -7,15 +7,13 @@ import sys
 
 import numpy as np
 import pytest
-from coco_files import instances, videos, write
+from coco_files import RATIOS, instances, videos, write
 
 from evosplit import EvoSplitError
 from evosplit.wording import Nouns
 from evosplit_plugins import evosplit_coco
 from evosplit_plugins.coco import CocoAdapter, CocoReading, audit
 from evosplit_plugins.options import options_of
-
-RATIOS = {"train": 0.6, "val": 0.2, "test": 0.2}
 
 
 @pytest.fixture

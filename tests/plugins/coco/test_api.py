@@ -5,15 +5,12 @@ from __future__ import annotations
 import json
 
 import pytest
-from coco_files import annotation_files, captions, elements, instances, load, tree, write
+from coco_files import QUICK, RATIOS, annotation_files, captions, elements, instances, load, tree, write
 
 from evosplit import EvoSplitError, Split, measure
 from evosplit_plugins import evosplit_coco
 from evosplit_plugins.coco import apply_split, audit
 from evosplit_plugins.staging import RECORD
-
-RATIOS = {"train": 0.6, "val": 0.2, "test": 0.2}
-QUICK = {"method": "random"}
 
 
 @pytest.mark.parametrize(

@@ -4,30 +4,17 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections import Counter, defaultdict
+from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from coco_files import NAMES, elements, instances, panoptic, some_images, subset_of_each, tree, videos, write
+from coco_files import FAST, RATIOS, elements, instances, read, some_images, subset_of_each, tree, videos, write
 
 from evosplit import EvoSplitError, EvoSplitWarning, Split
 from evosplit_plugins import evosplit_coco
-from evosplit_plugins.coco import CocoAdapter, CocoReading, apply_split, reading
-
-RATIOS = {"train": 0.6, "val": 0.2, "test": 0.2}
-QUICK = {"effort": "fast"}
-
-
-def read(*paths, **options):
-    """Read annotation files into a source."""
-    return CocoAdapter().read(list(map(str, paths)), CocoReading(**options))
-
-
-def sizes(source):
-    """Count the instances by class and size."""
-    return source.fields(groups=(), strata=["area"]).strata["area"]
+from evosplit_plugins.coco import apply_split, reading
 
 
 @pytest.mark.parametrize(
@@ -36,7 +23,7 @@ def sizes(source):
 def test_groups_stay_whole_at_the_sizes_asked_for(tmp_path, option):
     """No video crosses subsets, by field, by part of a name and by a whole match alike; the files agree."""
     made = videos()
-    split = evosplit_coco(write(tmp_path / "a.json", made), tmp_path / "out", RATIOS, **option, **QUICK)
+    split = evosplit_coco(write(tmp_path / "a.json", made), tmp_path / "out", RATIOS, **option, **FAST)
     where = subset_of_each(split)
     subsets = defaultdict(set)
     for image in made["images"]:
@@ -53,7 +40,7 @@ def test_images_without_a_group_are_on_their_own_and_counted(tmp_path):
     made = videos(30)
     del made["images"][3]["video_id"]
     made["images"][7]["video_id"] = None
-    split = evosplit_coco(write(tmp_path / "a.json", made), tmp_path / "out", RATIOS, group_by="video_id", **QUICK)
+    split = evosplit_coco(write(tmp_path / "a.json", made), tmp_path / "out", RATIOS, group_by="video_id", **FAST)
     assert "2 images have no 'video_id', so each is a group of its own." in split.notes
     groups = split.constraints.groups
     assert groups.sizes[groups.code_of_sample[[3, 7]]].tolist() == [1, 1]
@@ -66,7 +53,7 @@ def test_names_that_do_not_match_are_on_their_own_and_counted(tmp_path):
     made["images"][1]["file_name"] = None
     made["images"][2]["file_name"] = "other.jpg"
     path = write(tmp_path / "a.json", made)
-    split = evosplit_coco(path, tmp_path / "out", RATIOS, group_regex=r"v(\d+)_frame|other", **QUICK)
+    split = evosplit_coco(path, tmp_path / "out", RATIOS, group_regex=r"v(\d+)_frame|other", **FAST)
     assert "3 images have no matching file name, so each is a group of its own." in split.notes
     groups = split.constraints.groups
     videos_of = [image["video_id"] for image in made["images"]]
@@ -128,7 +115,7 @@ def test_locked_images_stay_and_the_rest_fills_up(tmp_path, match):
             image["id"] += 10_000
         old["annotations"] = []
     lock = {"test": write(tmp_path / "old.json", old)}
-    split = evosplit_coco(write(tmp_path / "a.json", made), tmp_path / "out", RATIOS, locked=lock, **QUICK)
+    split = evosplit_coco(write(tmp_path / "a.json", made), tmp_path / "out", RATIOS, locked=lock, **FAST)
     held = {made["images"][position]["id"] for position in range(0, 60, 6)}
     assert held <= set(split.ids("test").tolist())
     assert split.sizes == (36, 12, 12)
@@ -137,10 +124,10 @@ def test_locked_images_stay_and_the_rest_fills_up(tmp_path, match):
 def test_a_data_set_grows_without_moving_an_old_image(tmp_path):
     """New images join old subsets, which are inputs and locks at once; every old image stays in its own."""
     old, new = videos(60), videos(40, seed=3, first_id=5000)
-    first = evosplit_coco(write(tmp_path / "old.json", old), tmp_path / "one", (0.8, 0.2), **QUICK)
+    first = evosplit_coco(write(tmp_path / "old.json", old), tmp_path / "one", (0.8, 0.2), **FAST)
     made = {name: tmp_path / "one" / "annotations" / f"instances_{name}.json" for name in ("train", "val")}
     inputs = [*made.values(), write(tmp_path / "new.json", new)]
-    split = evosplit_coco(inputs, tmp_path / "two", (0.8, 0.2), locked=made, **QUICK)
+    split = evosplit_coco(inputs, tmp_path / "two", (0.8, 0.2), locked=made, **FAST)
     before, after = subset_of_each(first), subset_of_each(split)
     assert {own: after[own] for own in before} == before
     assert split.sizes == (80, 20)
@@ -151,7 +138,7 @@ def test_locks_that_overfill_a_subset_are_told(tmp_path):
     made = videos(50)
     lock = {"test": write(tmp_path / "old.json", some_images(made, list(range(16))))}
     with pytest.warns(EvoSplitWarning, match="16 samples are locked into 'test', 6 more than the 10"):
-        split = evosplit_coco(write(tmp_path / "a.json", made), tmp_path / "out", RATIOS, locked=lock, **QUICK)
+        split = evosplit_coco(write(tmp_path / "a.json", made), tmp_path / "out", RATIOS, locked=lock, **FAST)
     assert dict(zip(split.names, split.sizes, strict=True))["test"] == 16
 
 
@@ -165,7 +152,7 @@ def test_locked_images_that_take_no_part_are_told(tmp_path):
     ]
     lock = {"val": write(tmp_path / "old.json", some_images(made, [*empty[:2], 0]))}
     path = write(tmp_path / "a.json", made)
-    split = evosplit_coco(path, tmp_path / "out", RATIOS, locked=lock, having_annotations=True, **QUICK)
+    split = evosplit_coco(path, tmp_path / "out", RATIOS, locked=lock, having_annotations=True, **FAST)
     assert "2 images are locked but take no part in the split." in split.notes
     assert made["images"][0]["id"] in split.ids("val")
 
@@ -180,7 +167,7 @@ def test_coerced_ids_are_locked_too(tmp_path):
         image["id"] = str(image["id"])
     lock = {"test": write(tmp_path / "old.json", {**old, "annotations": []})}
     path = write(tmp_path / "a.json", made)
-    split = evosplit_coco(path, tmp_path / "out", RATIOS, locked=lock, coerce_ids=True, **QUICK)
+    split = evosplit_coco(path, tmp_path / "out", RATIOS, locked=lock, coerce_ids=True, **FAST)
     assert {5, 10} <= set(split.ids("test").tolist())
 
 
@@ -204,7 +191,7 @@ def test_locks_may_be_named_in_many_ways(tmp_path, kind):
         "ids": held,
         "file names": names,
     }[kind]
-    split = evosplit_coco(path, tmp_path / "two", RATIOS, locked={"test": given}, **QUICK)
+    split = evosplit_coco(path, tmp_path / "two", RATIOS, locked={"test": given}, **FAST)
     assert set(split.ids("test").tolist()) == set(held)
 
 
@@ -213,80 +200,33 @@ def test_inputs_keep_their_subsets_by_name(tmp_path):
     paths = [write(tmp_path / f"data_{name}.json", videos(20, first_id=100 * j)) for j, name in enumerate(RATIOS)]
     assert read(*paths).subsets.names == tuple(RATIOS)
     assert read(paths[0]).subsets is None
-    split = evosplit_coco(paths, tmp_path / "out", (0.4, 0.4, 0.2), locked=["val"], group_copies=False, **QUICK)
+    split = evosplit_coco(paths, tmp_path / "out", (0.4, 0.4, 0.2), locked=["val"], group_copies=False, **FAST)
     assert set(range(100, 120)) < set(split.ids("val").tolist())
     assert split.sizes == (24, 24, 12)
     with pytest.raises(EvoSplitError, match=r"keeps the subset 'test', which a\.json does not have: it is not divided"):
-        evosplit_coco(write(tmp_path / "a.json", videos(20)), tmp_path / "o", RATIOS, locked=["test"], **QUICK)
+        evosplit_coco(write(tmp_path / "a.json", videos(20)), tmp_path / "o", RATIOS, locked=["test"], **FAST)
 
 
 def test_a_locked_file_is_never_overwritten(tmp_path):
     """Growing a data set in place would replace the files that say what is locked: refused."""
     made = videos(30)
-    evosplit_coco(write(tmp_path / "a.json", made), tmp_path / "out", (0.8, 0.2), **QUICK)
+    evosplit_coco(write(tmp_path / "a.json", made), tmp_path / "out", (0.8, 0.2), **FAST)
     before = tree(tmp_path)
     lock = {"val": tmp_path / "out" / "annotations" / "instances_val.json"}
     with pytest.raises(EvoSplitError, match=r"instances_val\.json is the input .*; choose another output"):
-        evosplit_coco(tmp_path / "a.json", tmp_path / "out", (0.8, 0.2), locked=lock, overwrite=True, **QUICK)
+        evosplit_coco(tmp_path / "a.json", tmp_path / "out", (0.8, 0.2), locked=lock, overwrite=True, **FAST)
     assert tree(tmp_path) == before
 
 
 def test_a_split_that_locks_is_never_overwritten(tmp_path):
     """The manifest that says what is locked is not replaced by the new one."""
     path = write(tmp_path / "a.json", videos(30))
-    evosplit_coco(path, tmp_path / "out", (0.8, 0.2), **QUICK)
+    evosplit_coco(path, tmp_path / "out", (0.8, 0.2), **FAST)
     before = tree(tmp_path)
     lock = {"val": tmp_path / "out" / "split.json"}
     with pytest.raises(EvoSplitError, match=r"split\.json is an input, because it says what is locked; choose another"):
-        evosplit_coco(path, tmp_path / "out", (0.8, 0.2), locked=lock, overwrite=True, **QUICK)
+        evosplit_coco(path, tmp_path / "out", (0.8, 0.2), locked=lock, overwrite=True, **FAST)
     assert tree(tmp_path) == before
-
-
-def test_class_and_size_are_counted_as_coco_does(tmp_path):
-    """Small is below 32 squared, large from 96 squared on; each class and size that occurs is a column."""
-    made = videos(40)
-    counts = sizes(read(write(tmp_path / "a.json", made)))
-    expected: Counter[tuple[int, str]] = Counter()
-    for annotation in made["annotations"]:
-        area = annotation["area"]
-        size = "small" if area < 32**2 else "medium" if area < 96**2 else "large"
-        expected[annotation["image_id"], f"{NAMES[annotation['category_id'] // 10 - 1]} {size}"] += 1
-    found = {
-        (row + 1, counts.labels[label]): n
-        for row, found in enumerate(counts.matrix.toarray().tolist())
-        for label, n in enumerate(found)
-        if n
-    }
-    assert found == expected
-    assert counts.totals.min() > 0
-
-
-@pytest.mark.parametrize("count_crowd", [True, False])
-def test_segments_have_sizes_too(tmp_path, count_crowd):
-    """Panoptic files have the areas in their segments; crowds that do not count have no size either."""
-    made = panoptic()
-    parts = [segment for annotation in made["annotations"] for segment in annotation["segments_info"]]
-    for number, segment in enumerate(parts):
-        segment["area"] = (5, 5000, 50000)[number % 3]
-    source = read(write(tmp_path / "a.json", made), count_crowd=count_crowd)
-    by_size = sizes(source)
-    counted = [segment for segment in parts if count_crowd or not segment["iscrowd"]]
-    assert by_size.totals.sum() == source.counts.totals.sum() == len(counted)
-    large = sum(n for label, n in zip(by_size.labels, by_size.totals.tolist(), strict=True) if "large" in label)
-    assert large == sum(segment["area"] == 50000 for segment in counted)
-
-
-def test_annotations_without_an_area_are_counted_as_such(tmp_path):
-    """No area, a negative one, text, NaN and Infinity are no size, and the note says how many there are."""
-    made = instances(20)
-    del made["annotations"][0]["area"]
-    for number, area in enumerate((None, -1, "9", float("nan"), float("inf")), start=1):
-        made["annotations"][number]["area"] = area
-    with pytest.warns(EvoSplitWarning, match="NaN, Infinity"):
-        source = read(write(tmp_path / "a.json", made))
-    found = source.fields(groups=(), strata=["area"])
-    assert found.notes == ("6 annotations have no area and count for no size.",)
-    assert found.strata["area"].totals.sum() == len(made["annotations"]) - 6
 
 
 def test_strata_are_balanced_and_reported(tmp_path):
@@ -294,7 +234,7 @@ def test_strata_are_balanced_and_reported(tmp_path):
     made = videos(90)
     names = ["weather", "meta.altitude", "area"]
     path = write(tmp_path / "a.json", made)
-    split = evosplit_coco(path, tmp_path / "out", RATIOS, stratify_by=names, **QUICK)
+    split = evosplit_coco(path, tmp_path / "out", RATIOS, stratify_by=names, **FAST)
     assert [stratum.name for stratum in split.constraints.strata] == names
     weather, altitude, area = (stratum.counts for stratum in split.constraints.strata)
     assert weather.labels == ("fog", "rain", "sun")
@@ -305,30 +245,6 @@ def test_strata_are_balanced_and_reported(tmp_path):
         assert np.abs(shares - size / 3).max() <= 2
     assert "weather" in str(split.report())
     assert json.loads((tmp_path / "out" / "split.json").read_text())["settings"]["stratify_by"] == names
-
-
-def test_strata_are_read_only_when_asked_for(tmp_path):
-    """Without strata by area, areas are not looked at: a file in which they make no sense is split."""
-    made = instances(20)
-    for annotation in made["annotations"]:
-        annotation["area"] = {"no": "number"}
-    path = write(tmp_path / "a.json", made)
-    assert sum(evosplit_coco(path, tmp_path / "out", RATIOS, **QUICK).sizes) == 20
-    with pytest.raises(EvoSplitError, match=r"none of the \d+ annotations has an 'area'"):
-        evosplit_coco(path, tmp_path / "two", RATIOS, stratify_by="area", **QUICK)
-
-
-def test_an_area_beyond_all_floats_is_large(tmp_path):
-    """JSON knows integers of any length; so does an image field that is balanced."""
-    content = instances(20)
-    content["annotations"][0]["area"] = 10**400
-    for number, image in enumerate(content["images"]):
-        image["altitude"] = 10**400 + number if number < 12 else number
-    path = write(tmp_path / "a.json", content)
-    split = evosplit_coco(path, tmp_path / "out", RATIOS, stratify_by=["area", "altitude"], effort="fast")
-    area, altitude = split.constraints.strata
-    assert area.counts.totals.sum() == len(content["annotations"])
-    assert altitude.counts.totals.tolist() != [20]
 
 
 def test_everything_combines_and_is_replayed(tmp_path):
@@ -346,7 +262,7 @@ def test_everything_combines_and_is_replayed(tmp_path):
         stratify_by=["area", "weather", "meta.site.name"],
         min_per_label=2,
         label_weights={"kite": 4},
-        **QUICK,
+        **FAST,
     )
     split = Split.load(tmp_path / "out" / "split.json")
     where = subset_of_each(split)
@@ -371,7 +287,7 @@ def test_locks_of_folds(tmp_path):
     made = videos(60)
     lock = {"fold1": write(tmp_path / "old.json", some_images(made, [0]))}
     path = write(tmp_path / "a.json", made)
-    split = evosplit_coco(path, tmp_path / "out", folds=3, locked=lock, group_by="video_id", **QUICK)
+    split = evosplit_coco(path, tmp_path / "out", folds=3, locked=lock, group_by="video_id", **FAST)
     video = [image["id"] for image in made["images"] if image["video_id"] == 0]
     assert set(video) <= set(split.ids("fold1").tolist())
 
@@ -429,5 +345,5 @@ def test_contradictions_are_refused_before_anything_is_written(tmp_path, case):
     options = asked(tmp_path, made) if callable(asked) else asked
     path = write(tmp_path / "a.json", made)
     with pytest.raises(EvoSplitError, match=message):
-        evosplit_coco(path, tmp_path / "out", RATIOS, **options, **QUICK)
+        evosplit_coco(path, tmp_path / "out", RATIOS, **options, **FAST)
     assert not (tmp_path / "out").exists()

@@ -8,9 +8,6 @@ from hypothesis import HealthCheck, given, settings
 
 from evosplit_plugins.coco.json_offsets import cut_out, look_for
 
-RATIOS = {"train": 0.6, "val": 0.2, "test": 0.2}
-QUICK = {"method": "random"}
-
 
 @given(text=odd_files())
 @settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -7,7 +7,7 @@ import json
 import os
 
 import pytest
-from coco_files import captions, changed, instances, panoptic, write
+from coco_files import QUICK, RATIOS, captions, changed, instances, panoptic, write
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -15,10 +15,6 @@ from evosplit import EvoSplitError
 from evosplit_plugins import evosplit_coco
 from evosplit_plugins.coco import read_counts
 from evosplit_plugins.coco.reading import read_file
-
-RATIOS = {"train": 0.6, "val": 0.2, "test": 0.2}
-QUICK = {"method": "random"}
-
 
 TEXT = json.dumps(instances())
 

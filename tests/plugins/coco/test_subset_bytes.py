@@ -6,15 +6,11 @@ import gzip
 import json
 
 import pytest
-from coco_files import annotation_files, around, elements, instances, load, odd_files, write
+from coco_files import QUICK, RATIOS, annotation_files, around, elements, instances, load, odd_files, write
 from hypothesis import HealthCheck, given, settings
 
-from evosplit import EvoSplitWarning
 from evosplit_plugins import evosplit_coco
 from evosplit_plugins.coco import apply_split
-
-RATIOS = {"train": 0.6, "val": 0.2, "test": 0.2}
-QUICK = {"method": "random"}
 
 
 def test_pycocotools_loads_every_subset_with_the_same_annotations(tmp_path):
@@ -70,30 +66,6 @@ def test_unknown_keys_and_order_stay_in_their_place(tmp_path):
     for data in annotation_files(tmp_path / "out").values():
         assert around(data) == around(path.read_bytes())
         assert b"\n    {\n      " in data
-
-
-@pytest.mark.filterwarnings("ignore::evosplit.errors.EvoSplitWarning")
-def test_what_python_writes_beyond_json_passes_through(tmp_path):
-    """NaN, Infinity and lone surrogates are read on a slower path, kept byte for byte, and mentioned."""
-    made = instances()
-    made["annotations"][0].update(area=float("nan"), score=float("-inf"), note='"NaN" \\', word="\ud800 \ud83d\ude00")
-    made["images"][0]["NaN"] = "Infinity"
-    made["categories"][0]["name"] = "half \udc00"
-    path = write(tmp_path / "a.json", made)
-    with pytest.warns(EvoSplitWarning, match="NaN, Infinity, lone surrogates") as told:
-        split = evosplit_coco(path, tmp_path / "out", RATIOS, **QUICK)
-    assert len(told) == 1
-    assert split.counts.labels[0] == "half \\udc00"
-    written = [part for data in annotation_files(tmp_path / "out").values() for part in elements(data, "annotations")]
-    assert sorted(written) == sorted(elements(path.read_bytes(), "annotations"))
-
-
-def test_a_byte_order_mark_is_dropped_with_a_note(tmp_path):
-    """A UTF-8 byte order mark, on which pycocotools chokes, is read over and not written."""
-    path = write(tmp_path / "a.json", b"\xef\xbb\xbf" + json.dumps(instances()).encode())
-    with pytest.warns(EvoSplitWarning, match="byte order mark"):
-        evosplit_coco(path, tmp_path / "out", RATIOS, **QUICK)
-    assert load(tmp_path / "out" / "annotations" / "instances_val.json").getImgIds()
 
 
 def test_string_ids_and_ids_beyond_64_bits(tmp_path):

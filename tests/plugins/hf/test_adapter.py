@@ -2,81 +2,27 @@
 
 from __future__ import annotations
 
-import io
 import subprocess
 import sys
 
-import PIL.Image
 import pytest
 from datasets import (
     Dataset,
     DatasetDict,
-    Features,
     Image,
-    Sequence,
-    Value,
     are_progress_bars_disabled,
     load_dataset,
     load_from_disk,
 )
-from hf_data import KINDS
+from hf_data import ADAPTER, LABELS, apply, split
 
 import evosplit
 from evosplit import EvoSplitError, LabelCounts, Split
 from evosplit_plugins.audit import audit
-from evosplit_plugins.hf.adapter import HfReading, HfWriting, HuggingFaceAdapter
+from evosplit_plugins.hf.adapter import HfReading, HfWriting
 from evosplit_plugins.options import options_of
 from evosplit_plugins.request import Request
-from evosplit_plugins.walk import apply_with, split_with
-
-ADAPTER = HuggingFaceAdapter()
-LABELS = [[i % 3, i % 2] for i in range(40)]
-
-
-@pytest.fixture(autouse=True)
-def own_cache(tmp_path, monkeypatch):
-    """Keep what load_dataset converts out of the user's cache."""
-    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
-
-
-@pytest.fixture
-def data():
-    """Make forty rows with real pictures and two labels each."""
-    picture = io.BytesIO()
-    PIL.Image.new("RGB", (4, 4), "red").save(picture, "png")
-    rows = {
-        "image_id": range(100, 140),
-        "image": [{"bytes": picture.getvalue(), "path": None}] * 40,
-        "objects": [{"category": labels} for labels in LABELS],
-    }
-    features = Features({"image_id": Value("int64"), "image": Image(), "objects": Sequence({"category": KINDS})})
-    return Dataset.from_dict(rows, features=features)
-
-
-@pytest.fixture
-def saved(data, tmp_path):
-    """Save the rows with save_to_disk."""
-    data.save_to_disk(str(tmp_path / "source"))
-    return tmp_path / "source"
-
-
-def split(source, output, ratios=(1, 1), *, folds=None, reading=None, on_progress=None, **writing):
-    """Split with a search that takes no time."""
-    request = Request(ratios=None if folds else ratios, folds=folds, method="random")
-    return split_with(
-        ADAPTER,
-        [str(source)],
-        request,
-        output=output,
-        reading=HfReading(**(reading or {})),
-        writing=HfWriting(**writing),
-        on_progress=on_progress,
-    )
-
-
-def apply(source, manifest, output, reading=None, **writing):
-    """Replay a saved split."""
-    return apply_with(ADAPTER, [str(source)], manifest, output=output, reading=reading, writing=HfWriting(**writing))
+from evosplit_plugins.walk import split_with
 
 
 def ids(splits):
@@ -233,72 +179,6 @@ def test_splits_of_the_source_can_stay(data, tmp_path):
     assert set(range(136, 140)) <= set(load_from_disk(str(tmp_path / "out"))["test"]["image_id"])
 
 
-def test_large_subsets_become_several_files(saved, tmp_path):
-    """Parquet shards have the names that the hub expects, and load in order."""
-    big = load_from_disk(str(saved))
-    DatasetDict({str(i): big for i in range(20)}).save_to_disk(str(tmp_path / "big"))
-    split(tmp_path / "big", tmp_path / "out", format="parquet", max_shard_size="1")
-    names = sorted(path.name for path in (tmp_path / "out" / "data").iterdir())
-    assert names[0] == "test-00000-of-00004.parquet"
-    assert len(names) == 8
-    assert len(load_dataset(str(tmp_path / "out"))["train"]) == 400
-
-
-def test_a_dry_run_writes_only_the_page(saved, tmp_path):
-    """The split comes and says what it would write; the directory does not."""
-    outcome = split(saved, tmp_path / "out", dry_run=True)
-    assert outcome.split.sizes == (20, 20)
-    assert outcome.files == tuple(tmp_path / "out" / name for name in ("train", "test", "split.json"))
-    assert not (tmp_path / "out").exists()
-    split(saved, tmp_path / "out", dry_run=True, report=tmp_path / "page.html")
-    assert "<html" in (tmp_path / "page.html").read_text()
-    assert not (tmp_path / "out").exists()
-
-
-def test_an_earlier_output_is_replaced_only_when_asked(saved, tmp_path):
-    """Without overwrite nothing changes; with it the old files are gone."""
-    out = tmp_path / "out"
-    split(saved, out)
-    before = sorted(out.rglob("*"))
-    with pytest.raises(EvoSplitError, match="is not empty; pass overwrite=True"):
-        split(saved, out, (2, 1, 1))
-    assert sorted(out.rglob("*")) == before
-    split(saved, out, (2, 1, 1), overwrite=True)
-    assert list(load_from_disk(str(out))) == ["train", "validation", "test"]
-
-
-def test_overwriting_leaves_what_others_put_there(saved, tmp_path):
-    """A card beside the subsets stays, and so does the manifest that is being replayed."""
-    out = tmp_path / "out"
-    split(saved, out, (2, 1, 1), report=out / "report.html")
-    (out / "README.md").write_text("a card")
-    split(saved, out, format="parquet", max_shard_size="1KB", overwrite=True)
-    found = {path.relative_to(out).as_posix() for path in out.rglob("*") if path.is_file()}
-    shards = {name for name in found if name.startswith("data/")}
-    assert found - shards == {".evosplit.json", "README.md", "split.json"}
-    assert len(shards) == 2
-    with pytest.raises(EvoSplitError, match=r"holds the split\.json that is replayed"):
-        apply(saved, out / "split.json", out, overwrite=True)
-    (next(out.rglob("*.parquet"))).write_text("mine")
-    with pytest.raises(EvoSplitError, match="was changed since EvoSplit wrote it"):
-        split(saved, out, overwrite=True)
-
-
-def test_an_interrupted_write_leaves_everything_as_it_was(saved, tmp_path, monkeypatch):
-    """Ctrl-C in the middle of writing removes what was begun and keeps the earlier output."""
-    out = tmp_path / "out"
-    split(saved, out)
-    before = sorted(tmp_path.rglob("*"))
-
-    def interrupted(*_, **__):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(Split, "save", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        split(saved, out, (2, 1, 1), overwrite=True)
-    assert sorted(tmp_path.rglob("*")) == before
-
-
 BAD_INPUT = {
     "no such source": ("{tmp}/none/at/all", {}, {}, "there is no directory or file"),
     "an empty folder": ("{tmp}/empty", {}, {}, "cannot load"),
@@ -322,27 +202,6 @@ def test_bad_input_is_named_and_nothing_is_written(saved, tmp_path, source, read
     with pytest.raises(EvoSplitError, match=message):
         split(source.format(tmp=tmp_path), reading=reading, **{"output": tmp_path / "out", **writing})
     assert not (tmp_path / "out").exists()
-
-
-@pytest.mark.parametrize(
-    ("place", "message"),
-    [
-        ("source", "overlap"),
-        ("source/inside", "overlap"),
-        (".", "overlap"),
-        ("full", "holds no earlier split"),
-        ("file", "is a file"),
-    ],
-)
-def test_outputs_that_would_destroy_something_are_refused(saved, tmp_path, place, message):
-    """Neither the source nor a directory of something else is ever replaced, overwrite or not."""
-    (tmp_path / "full").mkdir()
-    (tmp_path / "full" / "thesis.txt").write_text("years of work")
-    (tmp_path / "file").write_text("x")
-    before = sorted(tmp_path.rglob("*"))
-    with pytest.raises(EvoSplitError, match=message):
-        split(saved, tmp_path / place, overwrite=True)
-    assert sorted(tmp_path.rglob("*")) == before
 
 
 def test_audit_needs_splits(saved):

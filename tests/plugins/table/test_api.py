@@ -1,4 +1,4 @@
-"""Audits of tables: subsets that a column or files name."""
+"""The functions for Python: audits of subsets that a column or files name, and their progress."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ pytest.importorskip("duckdb")
 
 import pyarrow.parquet as pq  # noqa: E402
 
-from evosplit_plugins.table import audit  # noqa: E402
+from evosplit_plugins.table import apply_split, audit, evosplit_table, read_counts  # noqa: E402
 
 
 class TestAudit:
@@ -45,3 +45,27 @@ class TestAudit:
         """A table without subsets cannot be judged."""
         with pytest.raises(EvoSplitError, match="an audit compares subsets"):
             audit(table)
+
+
+@pytest.mark.parametrize("in_file", [False, True])
+def test_progress_is_one_bar(table, tmp_path, in_file):
+    """Whatever is done with a table, in memory or in a file, is reported from its beginning to its end."""
+    given, output = table, {}
+    if in_file:
+        given, output = tmp_path / "rows.parquet", {"output": tmp_path / "out"}
+        pq.write_table(table, given)
+    made = evosplit_table(given, (0.5, 0.5), method="random", **output).split
+    judged = table.append_column("split", pa.array(["train", "test"] * (len(table) // 2)))
+    calls = {
+        read_counts: (given,),
+        apply_split: (given, made),
+        evosplit_table: (given, (0.5, 0.5)),
+        audit: (judged,),
+    }
+    for call, arguments in calls.items():
+        seen = []
+        more = {**output, "overwrite": True} if output and call in (apply_split, evosplit_table) else {}
+        more |= {"effort": "fast"} if call in (evosplit_table, audit) else {}
+        call(*arguments, on_progress=lambda done, message, seen=seen: seen.append(done), **more)
+        assert (seen[0], seen[-1]) == (0.0, 1.0), call
+        assert seen == sorted(seen)

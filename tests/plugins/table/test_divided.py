@@ -93,7 +93,7 @@ def test_command(leaking, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("subsets", "options", "message"),
     [
-        (["a"] * 70, {}, r"is not divided into several"),
+        (["a"] * 70, {}, "there is only 'a' in the table; give two or more"),
         ([""] * 70, {}, r"no row has a subset"),
         ([f"s{i}" for i in range(70)], {}, r"subset_column='split' of the table names more than 62 subsets"),
         (["a", "b"] * 35, {"group_by": "nope"}, r"group_by='nope' is no column"),

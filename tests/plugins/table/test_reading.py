@@ -16,7 +16,7 @@ duckdb = pytest.importorskip("duckdb")
 import pyarrow.csv  # noqa: E402
 import pyarrow.parquet as pq  # noqa: E402
 
-from evosplit_plugins.table import duckdb_engine, evosplit_table, fields, read_counts  # noqa: E402
+from evosplit_plugins.table import evosplit_table, fields, read_counts  # noqa: E402
 
 
 def matrix(counts):
@@ -243,98 +243,3 @@ class TestBadInput:
         (tmp_path / "b.csv").write_text("id;label\n2;a\n", encoding="utf-8")
         with pytest.raises(EvoSplitError, match=r"a.csv has ',' between its cells, and .*b.csv has ';'"):
             evosplit_table([tmp_path / "a.csv", tmp_path / "b.csv"], (0.5, 0.5), output=tmp_path / "out")
-
-
-def test_tables_of_the_user():
-    """Tables that a connection has, whatever they are called, are not taken for ours, and none is added."""
-    connection = duckdb.connect()
-    for name in ("cells", "groups", "locks", "copies", "placed"):
-        connection.execute(f"CREATE TABLE {name} AS SELECT 1 AS cell_key, 'a' AS placed_id, 'a' AS locked_id")
-    table = pa.table(
-        {"id": [f"s{i}" for i in range(40)], "labels": [["x"], ["y"]] * 20, "clip": [i // 4 for i in range(40)]}
-    )
-    given = connection.from_arrow(table)
-    for options in ({}, {"histogram": True}, {"histogram": True, "group_by": "clip", "locked": {"test": ["s1"]}}):
-        made = evosplit_table(given, (0.5, 0.5), **options).table.to_arrow_table()
-        assert subset_of(made) == subset_of(evosplit_table(table, (0.5, 0.5), **options).table)
-    assert len(connection.sql("SHOW TABLES").fetchall()) == 5
-
-
-def test_ids_of_128_bits():
-    """Integers beyond 64 bits are integers."""
-    ids = duckdb.sql("SELECT 12345678901234567890123::HUGEINT + range AS id, ['x'] AS labels FROM range(4)")
-    assert read_counts(ids).ids.tolist() == [12345678901234567890123 + i for i in range(4)]
-
-
-def test_late_keys_of_json(tmp_path):
-    """A key that comes late, and a value of another kind than the first ones, are kept."""
-    rows = [{"id": i, "label": "xy"[i % 2], "v": 1} for i in range(30_000)]
-    rows[25_000] |= {"note": "late", "v": "text"}
-    path = tmp_path / "a.jsonl"
-    path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
-    made = evosplit_table(path, (0.5, 0.5), output=tmp_path / "out", method="random").table
-    back = json.loads(made.read_text(encoding="utf-8").splitlines()[25_000])
-    assert (back["note"], back["v"]) == ("late", "text")
-
-
-class TestPartitions:
-    """Folders named as Hive does."""
-
-    def table(self, folder, **more):
-        folder.mkdir(parents=True)
-        ids = [f"{folder.name} {i}" for i in range(4)]
-        further = {name: [each] * 4 for name, each in more.items()}
-        pq.write_table(pa.table({"id": ids, "labels": [["x"]] * 4, **further}), folder / "a.parquet")
-
-    def columns(self, path, tmp_path):
-        """Split, and give the columns that come out."""
-        made = evosplit_table(path, (0.5, 0.5), output=tmp_path / "out").table
-        return pq.ParquetFile(made).read().to_pydict()
-
-    def test_of_a_folder(self, tmp_path):
-        """Their names are columns, but not those of folders above."""
-        for day in ("mon", "tue"):
-            self.table(tmp_path / "run=5" / "parts" / f"day={day}")
-        found = self.columns(tmp_path / "run=5" / "parts", tmp_path)
-        assert list(found) == ["id", "labels", "day", "split"]
-        assert found["day"] == ["mon"] * 4 + ["tue"] * 4
-
-    def test_named_themselves(self, tmp_path):
-        """A folder that is a partition has its name, too."""
-        self.table(tmp_path / "day=mon")
-        assert self.columns(tmp_path / "day=mon", tmp_path)["day"] == ["mon"] * 4
-
-    def test_of_a_file(self, tmp_path):
-        """A file has the columns that are in it, whatever its folder is called."""
-        self.table(tmp_path / "run=5", run="mine")
-        assert self.columns(tmp_path / "run=5" / "a.parquet", tmp_path)["run"] == ["mine"] * 4
-
-    def test_column_and_folder(self, tmp_path):
-        """What is in the files would be replaced by the name of the folder."""
-        self.table(tmp_path / "run=5", run="mine")
-        with pytest.raises(EvoSplitError, match=r"'run' is a column of .*a.parquet, and also a folder above it"):
-            self.columns(tmp_path / "run=5", tmp_path)
-
-
-@pytest.mark.parametrize("kind", [str, int])
-@pytest.mark.parametrize(
-    ("order", "repeats"),
-    [
-        (range(50), False),
-        ([*range(50), 49], True),
-        ([*range(50), 3], True),
-        ([*range(25, 50), *range(25)], False),
-        ([0, 0, *range(1, 50)], True),
-    ],
-    ids=["ascending", "last one twice", "ascending at first", "not in order", "first one twice"],
-)
-def test_repeated_ids_in_any_order(monkeypatch, kind, order, repeats):
-    """Ids that ascend are known to differ without being brought together; one that repeats is found wherever it is."""
-    monkeypatch.setattr(duckdb_engine, "_FIRST", 10)
-    ids = [kind(100 + number) for number in order]
-    made = pa.table({"id": ids, "labels": [["x"]] * len(ids)})
-    if repeats:
-        with pytest.raises(EvoSplitError, match=r"repeats 1 id"):
-            read_counts(made)
-    else:
-        assert len(read_counts(made)) == 50

@@ -13,11 +13,11 @@ from urllib.parse import quote
 import pytest
 import yolo_files as yf
 from ultralytics_client import client  # noqa: F401  (a fixture)
+from yolo_files import RATIOS
 
 from evosplit_plugins.demo import draw_demo
 from evosplit_plugins.yolo import YoloAdapter, YoloReading, evosplit_yolo
 
-RATIOS = {"train": 0.6, "val": 0.2, "test": 0.2}
 LINES = {"detect": yf.box, "segment": yf.polygon, "obb": yf.obb, "pose": yf.pose}
 KEYS = {"pose": {"kpt_shape": "[2, 3]"}}
 OUTPUTS = {

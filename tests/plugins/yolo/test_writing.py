@@ -2,38 +2,22 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 import yaml
 import yolo_files as yf
+from yolo_files import RATIOS, names_in
 
 from evosplit import EvoSplitError
 from evosplit_plugins.demo import draw_demo
-from evosplit_plugins.yolo import apply_split, audit, evosplit_yolo, read_counts
-from evosplit_plugins.yolo.ndjson import with_subset
-
-RATIOS = {"train": 0.6, "val": 0.2, "test": 0.2}
-
-
-def names_in(path):
-    """Give the names of the images of a list, or of a folder."""
-    if path.is_dir():
-        return sorted(each.name for each in path.rglob("*") if each.suffix != ".txt" and each.is_file())
-    return sorted(Path(line).name for line in path.read_text(encoding="utf-8").splitlines())
+from evosplit_plugins.yolo import audit, evosplit_yolo, read_counts
 
 
 def described(path):
     """Read a yaml file."""
     return yaml.safe_load(path.read_text(encoding="utf-8"))
-
-
-@pytest.fixture
-def data(tmp_path):
-    """Give a data set that is divided into train and val."""
-    return yf.ultralytics(tmp_path / "data", yf.pictures())
 
 
 class TestLists:
@@ -225,120 +209,6 @@ class TestTrees:
             evosplit_yolo(data, data.parent / "images" / "train" / "new", RATIOS, layout="tree")
 
 
-class TestNdjson:
-    """Only `split` changes."""
-
-    LINES = (
-        '{"type": "dataset", "task": "detect", "class_names": {"0": "cat", "1": "dog"}, "x": 1.50}',
-        *(
-            f'{{"type":"image", "file":"{n}.jpg","split" : "train","annotations":{{"obb":[[{n % 2},0.5,0.5,0.10]]}}}}'
-            for n in range(20)
-        ),
-    )
-
-    def test_split(self, tmp_path):
-        """Every line is as it was, but for the subset."""
-        path = tmp_path / "set.ndjson"
-        path.write_text("\n".join(self.LINES))
-        split = evosplit_yolo(path, tmp_path / "out", RATIOS)
-        made = (tmp_path / "out" / "data.ndjson").read_text().splitlines()
-        placed = dict(zip(split.file_names, split.assignment.tolist(), strict=True))
-        expected = [
-            line.replace('"train"', f'"{split.names[placed[json.loads(line)["file"]]]}"') for line in self.LINES[1:]
-        ]
-        assert made == [self.LINES[0], *expected]
-        assert audit(tmp_path / "out" / "data.ndjson", compare=False).split.sizes == split.sizes
-
-    def test_folds(self, tmp_path):
-        """A file for each fold, which is val in it."""
-        path = tmp_path / "set.ndjson"
-        path.write_text("\n".join(self.LINES))
-        evosplit_yolo(path, tmp_path / "out", folds=4)
-        for name in ("fold0", "fold3"):
-            made = [json.loads(line) for line in (tmp_path / "out" / f"{name}.ndjson").read_text().splitlines()[1:]]
-            assert [entry["split"] for entry in made].count("val") == 5
-
-    def test_no_layout(self, tmp_path):
-        """There are no images to place."""
-        path = tmp_path / "set.ndjson"
-        path.write_text("\n".join(self.LINES))
-        with pytest.raises(EvoSplitError, match=r"layout='tree': an \.ndjson file has no images to place"):
-            evosplit_yolo(path, tmp_path / "out", RATIOS, layout="tree")
-
-    def test_images_in_folders_of_their_subsets(self, tmp_path):
-        """With `path` Ultralytics would look for an image in the folder of its new subset."""
-        path = tmp_path / "set.ndjson"
-        path.write_text("\n".join((self.LINES[0].replace('"x"', '"path": "pictures", "x"'), *self.LINES[1:])))
-        with pytest.raises(EvoSplitError, match=r"set\.ndjson has `path`: 'pictures', .*split that folder instead"):
-            evosplit_yolo(path, tmp_path / "out", RATIOS)
-        assert not (tmp_path / "out").exists()
-
-    def test_other_names(self, tmp_path):
-        """Ultralytics takes no other names of subsets there."""
-        path = tmp_path / "set.ndjson"
-        path.write_text("\n".join(self.LINES))
-        with pytest.raises(EvoSplitError, match=r"an \.ndjson file has train, val and test, not train, valid; name"):
-            evosplit_yolo(path, tmp_path / "out", {"train": 0.5, "valid": 0.5})
-
-    @pytest.mark.parametrize(
-        ("line", "changed"),
-        [
-            ('{"file": "a"}', '{"file": "a", "split": "val"}'),
-            ('{"file": "\\"split\\": \\"x\\"", "split":null}', '{"file": "\\"split\\": \\"x\\"", "split":"val"}'),
-            ('{"m": {"split": "a"}, "split": "b"}', '{"m": {"split": "a"}, "split": "val"}'),
-        ],
-    )
-    def test_lines(self, line, changed):
-        """The right `split` is found, and added where there is none."""
-        assert with_subset(line, "val") == changed
-
-    @pytest.mark.parametrize(
-        ("line", "message"),
-        [
-            ("{", r"set\.ndjson:2 is no JSON"),
-            ("[]", r"set\.ndjson:2 is no object"),
-            ('{"type": "image"}', r"set\.ndjson:2 has no `file`"),
-            ('{"file": "a", "annotations": {"boxes": [[7]]}}', r"set\.ndjson:2 uses class 7, there are 2 \(0–1\)"),
-            ('{"file": "a", "annotations": {"boxes": [["x"]]}}', "does not start with the number of a class"),
-            ('{"file": "a", "annotations": {"boxes": 3}}', "holds no lists"),
-        ],
-    )
-    def test_wrong_lines(self, tmp_path, line, message):
-        """A wrong line is named."""
-        (tmp_path / "set.ndjson").write_text(f"{self.LINES[0]}\n{line}\n")
-        with pytest.raises(EvoSplitError, match=message):
-            read_counts(tmp_path / "set.ndjson")
-
-
-class TestReplay:
-    """A saved split, applied again."""
-
-    def test_same_files(self, data, tmp_path):
-        """The same lists come out, with the options of then."""
-        (data.parent / "labels" / "train" / "pic_000.txt").write_text("9 0.5 0.5 0.1 0.1\n")
-        evosplit_yolo(data, tmp_path / "a", RATIOS, drop_bad=True)
-        written = apply_split(data, tmp_path / "a" / "split.json", tmp_path / "b")
-        for name in ("train.txt", "val.txt", "test.txt", "data.yaml"):
-            assert tmp_path / "b" / name in written
-            assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
-
-    def test_another_layout(self, data, tmp_path):
-        """A split of a Roboflow export is found again in another layout of the same images."""
-        split = evosplit_yolo(data, tmp_path / "a", RATIOS)
-        other = yf.ultralytics(tmp_path / "other", yf.pictures(), flat=True)
-        apply_split(other, split, tmp_path / "b", layout="tree")
-        for name in RATIOS:
-            assert names_in(tmp_path / "b" / "images" / name) == names_in(tmp_path / "a" / f"{name}.txt")
-
-    def test_without_labels(self, data, tmp_path):
-        """Images whose labels are not there yet are divided all the same."""
-        split = evosplit_yolo(data, tmp_path / "a", RATIOS)
-        for path in (data.parent / "labels").rglob("*.txt"):
-            path.unlink()
-        apply_split(data, tmp_path / "a" / "split.json", tmp_path / "b")
-        assert names_in(tmp_path / "b" / "val.txt") == sorted(Path(each).name for each in split.ids("val"))
-
-
 def test_caches_of_an_earlier_tree(data, tmp_path):
     """What Ultralytics remembers of it is deleted; a file that only has such a name is the user's."""
     evosplit_yolo(data, tmp_path / "out", RATIOS, layout="tree")
@@ -348,23 +218,3 @@ def test_caches_of_an_earlier_tree(data, tmp_path):
     (labels / "val.npy").rename(labels / "val.cache")
     evosplit_yolo(data, tmp_path / "out", RATIOS, layout="tree", overwrite=True)
     assert sorted(path.name for path in labels.glob("*.cache")) == ["train.cache"]
-
-
-def test_audit(data):
-    """Subsets that exist are judged; the same picture in two of them is a leak if its bytes are compared."""
-    judged = audit(data, same_bytes=True, compare=False)
-    assert judged.split.sizes == (30, 10)
-    assert len(judged.leaks) == 1  # both folders number their pictures from 0
-
-
-def test_unknown_keyword(data, tmp_path):
-    """A typo is answered with what was probably meant."""
-    with pytest.raises(TypeError, match="did you mean 'layout'"):
-        evosplit_yolo(data, tmp_path / "out", RATIOS, layuot="tree")
-
-
-def test_missing_extra(data, monkeypatch):
-    """Without PyYAML the message names the extra."""
-    monkeypatch.setitem(__import__("sys").modules, "yaml", None)
-    with pytest.raises(ImportError, match=r"YOLO data sets need PyYAML; run: pip install .*\[yolo\]"):
-        read_counts(data)
