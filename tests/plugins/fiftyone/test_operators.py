@@ -869,6 +869,11 @@ class TestExecute:
         *_, last = operator(foo, "audit_split").execute(ctx)
         result, properties = last.body.params["results"], last.body.params["outputs"]["type"]["properties"]
         assert shown(properties, "leaks").startswith("Leak: ")
+        first, labels, *_, instead = shown(properties, "verdict").splitlines()
+        assert re.fullmatch(r"\*\*[A-Z].* random.*\*\*  ", first)
+        assert re.search(r"^Labels: \*\*.* their shares .* in the average random split", labels)
+        assert instead.startswith("EvoSplit at ")
+        assert not re.search("L[PD]", shown(properties, "verdict"))
         assert "EvoSplit" in result["tables"]["table1"]["columns"].values()
         assert list(folded(properties))[-1] == "meanings"
         json.dumps(result)
