@@ -150,7 +150,9 @@ def _highlighted(found: Highlight) -> str:
 def audit_at_a_glance(audit: Audit) -> str:
     """Return the verdict of an audit and what it rests on, without the measures, in the App's Markdown."""
     _, *judged, missing = highlights_of(audit.report)  # its sizes are as they are
-    verdict = f"**{plain(audit.verdict.partition(':')[0])}**" if judged else plain(audit.verdict)
+    if not judged:
+        return lines([audit.verdict, *audit.comparison()])
+    verdict = f"**{plain(audit.verdict.partition(':')[0])}**"
     return "  \n".join([verdict, *map(_highlighted, [*judged, missing]), *map(plain, audit.comparison())])
 
 

@@ -220,9 +220,32 @@ class TestForm:
         """Without labels the form asks for them, or for what else to balance, which is enough."""
         samples = [fiftyone.Sample(filepath=f"/{i}.jpg", night=i % 2 == 0) for i in range(20)]
         dataset = new_dataset(samples)
-        assert "Neither labels nor anything else" in form(foo, dataset)["request_error"]["error_message"]
-        properties = form(foo, dataset, {"stratify_by": ["night"]})
-        assert shown(properties, "preview") == "20 samples will be split: train 16, val 2, test 2"
+        assert form(foo, dataset)["request_error"]["error_message"] == (
+            "Neither labels nor anything else is to be spread evenly; name label fields with "
+            '"Labels to spread evenly", or what to balance with "Balance also".'
+        )
+        params = {"label_field": [], "stratify_by": ["night"], **PARAMS}
+        assert shown(form(foo, dataset, params), "preview") == "20 samples will be split: train 16, val 2, test 2"
+        *_, last = operator(foo, "evosplit").execute(context(dataset, params, spaces={}))
+        assert last.body.params["results"]["label_fields"] == []
+        assert dataset.match_tags("train").count_values("night") == {True: 8, False: 8}
+
+    def test_audit_of_texts(self, foo, fiftyone, new_dataset):
+        """The labels to judge are chosen, and may be texts; without any, an audit still finds leaks."""
+        samples = [
+            fiftyone.Sample(filepath=f"/{i // 2}.jpg", kind="ab"[i % 2], tags=["test" if i < 10 else "train"])
+            for i in range(40)
+        ]
+        dataset = new_dataset(samples)
+        dataset.limit(1).tag_samples("train")
+        asked = form(foo, dataset, name="audit_split")
+        assert [choice["value"] for choice in asked["label_field"]["view"]["choices"]] == ["kind"]
+        result = operator(foo, "audit_split").execute(context(dataset, {"label_field": ["kind"]}))
+        assert result["glance"].startswith("**")
+        result = operator(foo, "audit_split").execute(context(dataset, {"label_field": []}))
+        assert result["glance"].startswith("There is nothing to judge")
+        assert "missing" not in result["glance"]
+        assert result["leaks"]
 
     def test_earlier_tags_are_named(self, foo, dataset):
         """The tags that a new split would replace are named."""
