@@ -139,8 +139,9 @@ def _cell(text: str, kind: str) -> str:
 
 
 def at_a_glance(report: SplitReport) -> str:
-    """Return the highlights of a report, a line for each, in the App's Markdown."""
-    return "  \n".join(map(_highlighted, highlights_of(report)))
+    """Return the highlights of a report, a line for each, in the App's Markdown; without labels its sizes alone."""
+    sizes, *others = highlights_of(report)
+    return "  \n".join(map(_highlighted, [sizes, *others] if report.occurring else [sizes]))
 
 
 def _highlighted(found: Highlight) -> str:
@@ -176,7 +177,7 @@ def split_result(split: Split, *, key: str, label_fields: Sequence[str], field: 
         "field": field,
         **{name: whole[name] for name in ("sizes", "measures", "random", "bound", "constraints")},
         "glance": at_a_glance(report),
-        **_drawn(report),
+        **(_drawn(report) if report.occurring else {}),
         "summary": list(in_words(report)),
         "notes": list(report.notes),
         "meanings": meanings(report),

@@ -227,8 +227,20 @@ class TestForm:
         params = {"label_field": [], "stratify_by": ["night"], **PARAMS}
         assert shown(form(foo, dataset, params), "preview") == "20 samples will be split: train 16, val 2, test 2"
         *_, last = operator(foo, "evosplit").execute(context(dataset, params, spaces={}))
-        assert last.body.params["results"]["label_fields"] == []
+        result = last.body.params["results"]
+        assert result["label_fields"] == []
+        assert (result["glance"], "figure" in result) == ("Sizes: **exact** · as asked for", False)
         assert dataset.match_tags("train").count_values("night") == {True: 8, False: 8}
+
+    def test_audit_of_what_is_left(self, foo, dataset):
+        """By default an audit takes those tags of the latest split that samples still have, or else the usual ones."""
+        operator(foo, "evosplit")(dataset, {"train": 0.5, "val": 0.25, "test": 0.25}, effort="fast")
+        dataset.untag_samples("val")
+        for names in (["train", "test"], ["train", "valid"]):
+            result = operator(foo, "audit_split").execute(context(dataset))
+            assert [row["c0"] for row in result["table0"]] == names
+            dataset.match_tags("test").tag_samples("valid")
+            dataset.untag_samples("test")
 
     def test_audit_of_texts(self, foo, fiftyone, new_dataset):
         """The labels to judge are chosen, and may be texts; without any, an audit still finds leaks."""
@@ -1042,7 +1054,7 @@ class TestPanel:
         assert instances == [row.instances.count for row in split.report().subsets]
         assert tables[MEASURES][0]["measure"] == "LD, samples per label"
         assert {row["label"] for row in tables[LABELS]} == set(NAMES)
-        assert len(schema["front"]["view"]["data"][0]["x"]) == len(split.front)
+        assert ("front" in schema) == (len(split.front) > 1)  # a plot of one point says nothing
         traces = schema["labels"]["view"]["data"]
         assert [trace["name"] for trace in traces][:2] == ["train", "test"]
 
@@ -1060,6 +1072,16 @@ class TestPanel:
         assert "groups" not in tables[SIZES][0]
         assert {row["category"] for row in tables[STRATA]} == {"sun", "rain"}
         assert tables[MEASURES][-1]["measure"].startswith("strata")
+
+    def test_strata_alone(self, foo, fiftyone, new_dataset):
+        """Without labels the strata are seen at once, and nothing speaks of labels."""
+        dataset = new_dataset([fiftyone.Sample(filepath=f"/{i}.jpg", night=i % 2 == 0) for i in range(20)])
+        evosplit_plugin().evosplit_fiftyone(dataset, (0.5, 0.5), label_field=[], stratify_by="night", **PARAMS)
+        operations = panel_call(foo, dataset, "on_load")
+        schema = panel_schema(operations)
+        assert shown(schema, "summary") == "Sizes: **exact** · as asked for"
+        assert not {"labels", "labels_header", "front"} & set(schema)
+        assert {row["category"] for row in panel_tables(operations)[STRATA]} == {"False", "True"}
 
     def test_point_and_apply(self, foo, dataset):
         """A clicked point is shown beside the one in use; applying it re-tags and can be undone."""
