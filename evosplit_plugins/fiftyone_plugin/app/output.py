@@ -153,7 +153,8 @@ def audit_at_a_glance(audit: Audit) -> str:
     _, *judged, missing = highlights_of(audit.report)  # its sizes are as they are
     if not judged:
         return lines([audit.verdict, *audit.comparison()])
-    verdict = f"**{plain(audit.verdict.partition(':')[0])}**"
+    vary = f"single random splits of these sizes vary by ± {100 * audit.spread['ld']:.0f} %"
+    verdict = f"**{plain(audit.verdict.partition(':')[0])}** · {vary}"
     return "  \n".join([verdict, *map(_highlighted, [*judged, missing]), *map(plain, audit.comparison())])
 
 
