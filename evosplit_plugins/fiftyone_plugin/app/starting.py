@@ -70,7 +70,7 @@ class Services:
         try:
             server = self._server.result()
         except ServiceListenTimeout as error:
-            _give_up("App", error, f"if something else uses the port {self._port}, choose one with --port")
+            _give_up("App", error, f"something else may use the port {self._port}; choose another one")
         # Else FiftyOne would connect to it as to the server of somebody else, and say so.
         getattr(fos, "_server_services", {}).setdefault(self._port, server)
         logging.getLogger(fos.__name__).setLevel(logging.WARNING)  # what it says of sessions is for notebooks
