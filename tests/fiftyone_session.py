@@ -181,4 +181,5 @@ def app_server(session: FiftyOneSession) -> Iterator[str]:
             answer.read(1)
         yield address
     finally:
-        stop_process(process)
+        process.kill()  # told to end, it would take seconds to tidy up a database that is thrown away
+        process.wait(timeout=20)

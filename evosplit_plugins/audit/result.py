@@ -111,8 +111,8 @@ class Audit:
             return [f"EvoSplit has nothing to give instead: with whole groups nothing is left for {empty}."]
         here, there = self.split.measures.to_dict(), self.instead.measures.to_dict()
         better = [
-            f"{name} {here[key] / there[key]:.1f} times smaller" if there[key] else f"{name} 0"
-            for key, name in (("ld", "LD"), ("ld_occurrences", "LD'"), ("lpd", "LPD"))
+            f"{name} {here[key] / there[key]:.1f} times" if there[key] else f"{name} exactly"
+            for key, name in JUDGED.items()
             if here[key] > there[key] * _AS_GOOD
         ]
         sizes = "the same sizes"
@@ -121,8 +121,8 @@ class Audit:
         if not better:
             kept = "; it keeps together what leaks here" if self.leaks else ""
             return [f"EvoSplit finds nothing more even at {sizes}{kept}."]
-        free = "" if "groups" in self.instead.settings else ", where nothing has to stay together"
-        lines = [f"EvoSplit at {sizes}{free}: {', '.join(better)}."]
+        free = "" if "groups" in self.instead.settings else ", where nothing has to stay together,"
+        lines = [f"EvoSplit at {sizes}{free} comes closer to the shares: {', '.join(better)}."]
         missing = int(here["flz"] - there["flz"])
         if missing > 0:
             lines.append(f"It puts a label {counted(missing, 'time', 'times')} into a subset that lacks it here.")

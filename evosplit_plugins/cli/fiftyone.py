@@ -86,16 +86,27 @@ def _demo(args: argparse.Namespace) -> int:
     # The link lies beside the pictures, so that the demo leaves FiftyOne's own plugins directory alone.
     plugins = args.output.resolve() / "plugins"
     os.environ["FIFTYONE_PLUGINS_DIR"] = str(plugins)
-    if not args.quiet:
-        print("Starting FiftyOne and its database, which takes some 10 seconds", file=sys.stderr, flush=True)
+
+    def say(step: str) -> None:
+        if not args.quiet:
+            print(step, file=sys.stderr, flush=True)
+
+    say("Loading FiftyOne")
     api = _api()
     import fiftyone as fo
 
     from evosplit_plugins.demo import draw_demo
     from evosplit_plugins.fiftyone_plugin.app.install import install
+    from evosplit_plugins.fiftyone_plugin.app.starting import Services
 
-    with progress(args) as on_progress:
+    install(plugins, overwrite=True)
+    port = fo.config.default_app_port if args.port is None else args.port
+    say(f"Starting its database{' and the App' if args.app else ''} in the background, which takes some 15 seconds")
+    with Services(app_port=port if args.app else None) as services, progress(args) as on_progress:
+        say(f"Drawing {args.images} pictures")
         demo = draw_demo(args.output, n_images=args.images, overwrite=True, on_progress=on_progress)
+        services.wait_for_database()
+        say("Loading them into FiftyOne")
         dataset = fo.Dataset.from_dir(
             dataset_type=fo.types.COCODetectionDataset,
             data_path=str(demo.images),
@@ -112,16 +123,16 @@ def _demo(args: argparse.Namespace) -> int:
         names = [Path(path).name for path in dataset.values("filepath")]
         for field in ("clip", "world"):
             dataset.set_values(field, [records[name][field] for name in names])
-        install(plugins, overwrite=True)
+        say("Splitting; the very first time this compiles the engine")
         ratios = {"train": 0.8, "val": 0.1, "test": 0.1}
         split = api.evosplit_fiftyone(dataset, ratios, label_field="ground_truth", on_progress=on_progress)
-    show_report(args, split, {"dataset": DEMO_NAME})
-    if args.app:
-        if not args.quiet:
-            print("Starting the App", file=sys.stderr, flush=True)
-        port = {} if args.port is None else {"port": args.port}
-        session = fo.launch_app(dataset, address="127.0.0.1", **port)
-        print("Open the EvoSplit panel with the + beside Samples; Ctrl+C ends the App.", file=sys.stderr)
-        with suppress(KeyboardInterrupt):
-            session.wait(-1)
+        show_report(args, split, {"dataset": DEMO_NAME})
+        if args.app:
+            say("Waiting for the App")
+            session = services.open_app(dataset)
+            say(f"The App is at {session.url}")
+            say("Open the EvoSplit panel with the + beside Samples; Ctrl+C ends the App.")
+            with suppress(KeyboardInterrupt):
+                session.wait(-1)
+            say("Ending the App")
     return 0

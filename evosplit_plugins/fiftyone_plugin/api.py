@@ -154,8 +154,7 @@ def check_asked(label_field: str | Sequence[str] | None, request: Request) -> No
     if label_field is not None and not label_field and not request.strata:
         raise EvoSplitError(
             "neither labels nor anything else is to be spread evenly; name label fields with label_field=, or what to "
-            "balance with stratify_by=",
-            parameter="label_field",
+            "balance with stratify_by="
         )
 
 

@@ -263,12 +263,14 @@ def divided(source: FiftyOneSource, names: Sequence[str] | None) -> FiftyOneSour
 
 
 def subset_names(dataset: Any, field: str | None) -> tuple[str, ...]:
-    """Return the subsets that there are: the values of a field, those of the latest split, or the usual tags."""
+    """Return the subsets that there are: the values of a field, the tags of the latest split, or the usual tags."""
     if field is not None:
         return tuple(sorted(filter(None, dataset.distinct(field)), key=usual_order))
-    if runs.run_keys(dataset):
-        return runs.load_run(dataset).split.names
     there = dataset.count_sample_tags()
+    latest = runs.load_run(dataset).split.names if runs.run_keys(dataset) else ()
+    left = tuple(name for name in latest if name in there)  # somebody may have tagged the samples anew since
+    if len(left) > 1:
+        return left
     usual = tuple(tag for tag in _USUAL_TAGS if tag in there)
     if len(usual) < 2:
         known = ", ".join(map(repr, sorted(there))) or "none"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import threading
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +13,7 @@ from fiftyone import ViewField as F
 
 from evosplit import EvoSplitError, Split
 from evosplit_plugins.fiftyone_plugin import runs
+from evosplit_plugins.fiftyone_plugin.locking import alone_with
 from evosplit_plugins.fiftyone_plugin.reading import flattened, is_grouped, root_dataset, without_collecting
 
 __all__ = [
@@ -26,9 +26,6 @@ __all__ = [
     "units_of",
     "write_split",
 ]
-
-# Of two people on one server the second writes over what the first has written, instead of between its tags.
-_ONE_AT_A_TIME = threading.RLock()
 
 
 @dataclass(frozen=True)
@@ -212,7 +209,7 @@ def write_split(
         What `units_of` gives, where it is known already.
     """
     dataset = root_dataset(samples)
-    with _ONE_AT_A_TIME, without_collecting():
+    with alone_with(dataset), without_collecting():
         dataset.reload()  # others may have recorded splits, or added the field
         check_field(dataset, field)
         managed = frozenset(split.names)
@@ -263,7 +260,7 @@ def undo_split(dataset: Any) -> runs.SplitRun:
         The record of the split that was undone.
     """
     dataset = root_dataset(dataset)
-    with _ONE_AT_A_TIME, without_collecting():
+    with alone_with(dataset), without_collecting():
         dataset.reload()
         run = runs.load_run(dataset)
         target = Target(run.field, run.managed, run.taken)

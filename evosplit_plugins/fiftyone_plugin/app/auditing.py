@@ -27,6 +27,7 @@ from evosplit_plugins.fiftyone_plugin.app.base import (
     show_error,
 )
 from evosplit_plugins.fiftyone_plugin.app.counting import Counter
+from evosplit_plugins.fiftyone_plugin.app.form import add_label_field
 from evosplit_plugins.fiftyone_plugin.app.inputs import add_one, add_several, add_switch
 from evosplit_plugins.fiftyone_plugin.app.jobs import watched
 from evosplit_plugins.fiftyone_plugin.app.output import audit_output, audit_result, sizes_of
@@ -78,6 +79,7 @@ class AuditSplit(RecordOperator):
         if (ctx.params.get("where") or _TAGS) == _TAGS:
             note = "By default those of the latest split, else the usual ones: train, val, test"
             add_several(inputs, "tags", ctx.dataset.distinct("tags"), label="Tags", description=note)
+        add_label_field(inputs, ctx.dataset, "Labels to judge")
         groups = counter.ask(["propose groups"], lambda: propose_groups(ctx.dataset, ()))
         add_several(
             inputs,
@@ -159,7 +161,9 @@ def _judge(ctx: Any, on_progress: OnProgress | None = None) -> tuple[FiftyOneSou
     """Audit what the parameters of the form name."""
     where = ctx.params.get("where") or _TAGS
     near = ctx.params.get("near")
+    labels = ctx.params.get("label_field")
     reading = FiftyOneReading(
+        label_field=None if labels is None else several(labels),
         field=None if where == _TAGS else where,
         tags=several(ctx.params.get("tags")) or None,
         near_duplicates=None if near == NO_DUPLICATES else near,

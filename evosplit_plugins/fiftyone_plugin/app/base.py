@@ -38,6 +38,7 @@ CAPTIONS = {
     "folds": "Number of folds",
     "group_by": "Keep together samples with the same",
     "group_regex": "Keep together files whose paths match with the same text",
+    "label_field": "Labels to spread evenly",
     "label_weights": "Label weights",
     "min_per_label": "Samples of each label in each subset, at least",
     "overwrite": "Replace the values of this field",

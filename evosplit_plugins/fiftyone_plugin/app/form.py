@@ -26,7 +26,7 @@ from evosplit_plugins.fiftyone_plugin.app.request import (
 )
 from evosplit_plugins.fiftyone_plugin.masks import MaskPath
 
-__all__ = ["add_overwrite", "build_form"]
+__all__ = ["add_label_field", "add_overwrite", "build_form"]
 
 EFFORTS = {
     "fast": "Fast: a good split in seconds",
@@ -47,8 +47,7 @@ def build_form(ctx: Any) -> Any:
     inputs = types.Object()
     inputs.view_target(ctx, action_description="Split")
     samples, counter = ctx.target_view(), Counter(ctx)
-    paths = reading.label_paths(samples)
-    _add_label_field(inputs, paths)
+    paths = add_label_field(inputs, samples, "Labels to spread evenly")
     _add_subsets(inputs, ctx.params)
     add_preview(inputs, ctx, samples, counter)
     _add_more(inputs, ctx.params)
@@ -61,13 +60,16 @@ def build_form(ctx: Any) -> Any:
     return types.Property(inputs, view=view)
 
 
-def _add_label_field(inputs: Any, paths: Mapping[str, str]) -> None:
+def add_label_field(inputs: Any, samples: Any, label: str) -> Mapping[str, str]:
+    """Ask for the fields with labels; returns the paths of all that there are."""
+    paths = reading.label_paths(samples)
     known = reading.label_fields(paths)
     kinds = {name: " (masks)" if isinstance(path, MaskPath) else " (text)" for name, path in paths.items()}
     called = {name: name if name in known else name + kind for name, kind in kinds.items()}
     likely = reading.likely_field(known)
     default = [] if likely is None else [likely]
-    add_several(inputs, "label_field", called, default=default, label="Labels to spread evenly")
+    add_several(inputs, "label_field", called, default=default, label=label)
+    return paths
 
 
 def _add_subsets(inputs: Any, params: Mapping[str, Any]) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import fiftyone.operators.types as types
 
 from evosplit import Split, SplitReport
-from evosplit.report.sentences import highlights_of
+from evosplit.report.sentences import Highlight, highlights_of
 from evosplit.report.tables import Table, overview
 from evosplit_plugins.audit import Audit
 from evosplit_plugins.fiftyone_plugin.app.figures import label_figure, labels_in_words
@@ -139,9 +139,23 @@ def _cell(text: str, kind: str) -> str:
 
 
 def at_a_glance(report: SplitReport) -> str:
-    """Return the highlights of a report, a line for each, in the App's Markdown."""
-    found = highlights_of(report)
-    return "  \n".join(f"{plain(each.title)}: **{plain(each.value)}** · {plain(each.meaning)}" for each in found)
+    """Return the highlights of a report, a line for each, in the App's Markdown; without labels its sizes alone."""
+    sizes, *others = highlights_of(report)
+    return "  \n".join(map(_highlighted, [sizes, *others] if report.occurring else [sizes]))
+
+
+def _highlighted(found: Highlight) -> str:
+    return f"{plain(found.title)}: **{plain(found.value)}** · {plain(found.meaning)}"
+
+
+def audit_at_a_glance(audit: Audit) -> str:
+    """Return the verdict of an audit and what it rests on, without the measures, in the App's Markdown."""
+    _, *judged, missing = highlights_of(audit.report)  # its sizes are as they are
+    if not judged:
+        return lines([audit.verdict, *audit.comparison()])
+    vary = f"single random splits of these sizes vary by ± {100 * audit.spread['ld']:.0f} %"
+    verdict = f"**{plain(audit.verdict.partition(':')[0])}** · {vary}"
+    return "  \n".join([verdict, *map(_highlighted, [*judged, missing]), *map(plain, audit.comparison())])
 
 
 def in_words(report: SplitReport) -> tuple[str, ...]:
@@ -164,7 +178,7 @@ def split_result(split: Split, *, key: str, label_fields: Sequence[str], field: 
         "field": field,
         **{name: whole[name] for name in ("sizes", "measures", "random", "bound", "constraints")},
         "glance": at_a_glance(report),
-        **_drawn(report),
+        **(_drawn(report) if report.occurring else {}),
         "summary": list(in_words(report)),
         "notes": list(report.notes),
         "meanings": meanings(report),
@@ -177,8 +191,8 @@ def audit_result(audit: Audit) -> dict[str, Any]:
     instead = audit.instead_report
     return {
         "verdict": audit.verdict,
+        "glance": audit_at_a_glance(audit),
         "leaks": [str(leak) for leak in audit.leaks],
-        "comparison": list(audit.comparison()),
         "notes": list(audit.split.notes),
         **(_drawn(audit.report) if audit.report.occurring else {}),
         "meanings": meanings(audit.report),
@@ -226,7 +240,7 @@ def split_output(result: Mapping[str, Any]) -> Any:
 def audit_output(result: Mapping[str, Any]) -> Any:
     """Build the schema that shows an audit."""
     outputs = types.Object()
-    outputs.view("verdict", types.Notice(label=lines([result["verdict"], *result["comparison"]])))
+    outputs.view("verdict", types.Notice(label=result["glance"]))
     if result["leaks"]:
         outputs.view("leaks", types.Warning(label=lines(f"Leak: {leak}" for leak in result["leaks"])))
     else:

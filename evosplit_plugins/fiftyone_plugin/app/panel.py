@@ -207,10 +207,14 @@ class EvoSplitPanel(foo.Panel):  # type: ignore[misc]  # fiftyone is untyped
         report = report_at(ctx.dataset, run, selected)
         panel.view("summary", types.Notice(label=at_a_glance(report)))
         add_notes(panel, report.notes)
-        self._render_labels(ctx, panel, report)
+        if report.occurring:
+            self._render_labels(ctx, panel, report)
         beside = self._beside(ctx, run, selected)
         sizes, *others, measures = shown_tables(report, beside if _same_labels(report, beside) else None)
         _table(ctx, panel, "sizes", sizes, on_click_row=self.on_subset)
+        if not report.occurring and others:
+            strata, *others = others
+            _table(ctx, panel, "strata", strata)
         if split.front is not None:
             self._render_front(ctx, panel, run, split.front, selected)
         self._render_comparison(ctx, panel, report, self._offered(ctx, run, selected), beside)
@@ -245,8 +249,9 @@ class EvoSplitPanel(foo.Panel):  # type: ignore[misc]  # fiftyone is untyped
             words = f"{len(front)} trade-offs were found; the star is {star}. Click a point to look at it."
             words += figures.hidden_objectives(front.objective_names)
         panel.view("front_header", types.HeaderView(label="Trade-offs", description=words))
-        figure = figures.front_figure(front, applied=split.chosen, selected=selected)
-        panel.plot("front", on_click=self.on_point, **figure)
+        if len(front) > 1:
+            figure = figures.front_figure(front, applied=split.chosen, selected=selected)
+            panel.plot("front", on_click=self.on_point, **figure)
 
     def _beside(self, ctx: Any, run: runs.SplitRun, selected: int) -> tuple[str, SplitReport] | None:
         """Return the split to compare with, and what to call it: the one that was chosen, else that in use."""

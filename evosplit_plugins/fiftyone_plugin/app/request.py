@@ -191,7 +191,7 @@ class SplitRequest:
             samples,
             split,
             field=self.field,
-            label_fields=split.source["reading"]["label_field"],
+            label_fields=split.source["reading"].get("label_field", ()),
             keep_tags=self.writing.keep_tags,
             overwrite=self.writing.overwrite,
             saved_views=self.saved_views,

@@ -68,7 +68,7 @@ def test_a_good_and_a_bad_split_get_what_they_deserve():
     bad = audit(found(THREE, worst, counts), effort="fast")
     assert bad.verdict.startswith("Worse than random: ")
     assert bad.instead.sizes == (100, 100, 100)
-    free = r"EvoSplit at the same sizes, where nothing has to stay together: LD [\d.]+ times smaller"
+    free = r"EvoSplit at the same sizes, where nothing has to stay together, comes closer to the shares: labels [\d.]+ "
     assert re.match(free, bad.comparison()[0])
     assert bad.failures() == []
     assert all("more than 2." in reason for reason in bad.failures(2))

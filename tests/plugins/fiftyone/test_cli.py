@@ -158,7 +158,8 @@ def test_demo(fiftyone, capsys, tmp_path, monkeypatch):
     monkeypatch.setenv("FIFTYONE_PLUGINS_DIR", "")
     assert main(["fiftyone", "demo", "-o", str(tmp_path / "demo"), "--images", "30", "--no-app", "--json"]) == 0
     said = capsys.readouterr()
-    assert said.err.startswith("Starting FiftyOne and its database")
+    steps = ["Loading FiftyOne", "Starting its database", "Drawing 30 pictures", "Loading them", "Splitting"]
+    assert [line.startswith(step) for line, step in zip(said.err.splitlines(), steps, strict=True)] == [True] * 5
     report = json.loads(said.out)
     dataset = fiftyone.load_dataset("evosplit-demo")
     assert tags(dataset) == report["sizes"] == {"train": 24, "val": 3, "test": 3}
@@ -183,6 +184,22 @@ def test_demo_is_told_to_end(fiftyone, tmp_path, monkeypatch):
     monkeypatch.setattr("evosplit_plugins.demo.draw_demo", told)
     assert main(["fiftyone", "demo", "-o", str(tmp_path / "demo"), "--quiet"]) == 128 + signal.SIGTERM
     assert signal.getsignal(signal.SIGTERM) is before
+
+
+def test_demo_without_a_database(fiftyone, capsys, tmp_path, monkeypatch):
+    """Where FiftyOne's database does not start in time, one line says so, and what to do."""
+    from fiftyone.core.service import ServiceListenTimeout
+
+    def late():
+        raise ServiceListenTimeout("DatabaseService")
+
+    monkeypatch.setenv("FIFTYONE_PLUGINS_DIR", "")
+    monkeypatch.setattr(fiftyone, "list_datasets", late)
+    assert main(["fiftyone", "demo", "-o", str(tmp_path / "demo"), "--images", "30", "--quiet"]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("evosplit: error: FiftyOne's database did not start in time (DatabaseService failed to bind")
+    assert "try again when the machine is less busy; its log is " in said
+    assert said.count("\n") == 1
 
 
 @pytest.mark.parametrize(

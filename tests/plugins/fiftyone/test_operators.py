@@ -220,9 +220,44 @@ class TestForm:
         """Without labels the form asks for them, or for what else to balance, which is enough."""
         samples = [fiftyone.Sample(filepath=f"/{i}.jpg", night=i % 2 == 0) for i in range(20)]
         dataset = new_dataset(samples)
-        assert "Neither labels nor anything else" in form(foo, dataset)["request_error"]["error_message"]
-        properties = form(foo, dataset, {"stratify_by": ["night"]})
-        assert shown(properties, "preview") == "20 samples will be split: train 16, val 2, test 2"
+        assert form(foo, dataset)["request_error"]["error_message"] == (
+            "Neither labels nor anything else is to be spread evenly; name label fields with "
+            '"Labels to spread evenly", or what to balance with "Balance also".'
+        )
+        params = {"label_field": [], "stratify_by": ["night"], **PARAMS}
+        assert shown(form(foo, dataset, params), "preview") == "20 samples will be split: train 16, val 2, test 2"
+        *_, last = operator(foo, "evosplit").execute(context(dataset, params, spaces={}))
+        result = last.body.params["results"]
+        assert result["label_fields"] == []
+        assert (result["glance"], "figure" in result) == ("Sizes: **exact** · as asked for", False)
+        assert dataset.match_tags("train").count_values("night") == {True: 8, False: 8}
+
+    def test_audit_of_what_is_left(self, foo, dataset):
+        """By default an audit takes those tags of the latest split that samples still have, or else the usual ones."""
+        operator(foo, "evosplit")(dataset, {"train": 0.5, "val": 0.25, "test": 0.25}, effort="fast")
+        dataset.untag_samples("val")
+        for names in (["train", "test"], ["train", "valid"]):
+            result = operator(foo, "audit_split").execute(context(dataset))
+            assert [row["c0"] for row in result["table0"]] == names
+            dataset.match_tags("test").tag_samples("valid")
+            dataset.untag_samples("test")
+
+    def test_audit_of_texts(self, foo, fiftyone, new_dataset):
+        """The labels to judge are chosen, and may be texts; without any, an audit still finds leaks."""
+        samples = [
+            fiftyone.Sample(filepath=f"/{i // 2}.jpg", kind="ab"[i % 2], tags=["test" if i < 10 else "train"])
+            for i in range(40)
+        ]
+        dataset = new_dataset(samples)
+        dataset.limit(1).tag_samples("train")
+        asked = form(foo, dataset, name="audit_split")
+        assert [choice["value"] for choice in asked["label_field"]["view"]["choices"]] == ["kind"]
+        result = operator(foo, "audit_split").execute(context(dataset, {"label_field": ["kind"]}))
+        assert result["glance"].startswith("**")
+        result = operator(foo, "audit_split").execute(context(dataset, {"label_field": []}))
+        assert result["glance"].startswith("There is nothing to judge")
+        assert "missing" not in result["glance"]
+        assert result["leaks"]
 
     def test_earlier_tags_are_named(self, foo, dataset):
         """The tags that a new split would replace are named."""
@@ -869,6 +904,11 @@ class TestExecute:
         *_, last = operator(foo, "audit_split").execute(ctx)
         result, properties = last.body.params["results"], last.body.params["outputs"]["type"]["properties"]
         assert shown(properties, "leaks").startswith("Leak: ")
+        first, labels, *_, instead = shown(properties, "verdict").splitlines()
+        assert re.fullmatch(r"\*\*[A-Z].* random.*\*\* · single random splits of these sizes vary by ± \d+ %  ", first)
+        assert re.search(r"^Labels: \*\*.* their shares .* in the average random split", labels)
+        assert instead.startswith("EvoSplit at ")
+        assert not re.search("L[PD]", shown(properties, "verdict"))
         assert "EvoSplit" in result["tables"]["table1"]["columns"].values()
         assert list(folded(properties))[-1] == "meanings"
         json.dumps(result)
@@ -1014,7 +1054,7 @@ class TestPanel:
         assert instances == [row.instances.count for row in split.report().subsets]
         assert tables[MEASURES][0]["measure"] == "LD, samples per label"
         assert {row["label"] for row in tables[LABELS]} == set(NAMES)
-        assert len(schema["front"]["view"]["data"][0]["x"]) == len(split.front)
+        assert ("front" in schema) == (len(split.front) > 1)  # a plot of one point says nothing
         traces = schema["labels"]["view"]["data"]
         assert [trace["name"] for trace in traces][:2] == ["train", "test"]
 
@@ -1032,6 +1072,16 @@ class TestPanel:
         assert "groups" not in tables[SIZES][0]
         assert {row["category"] for row in tables[STRATA]} == {"sun", "rain"}
         assert tables[MEASURES][-1]["measure"].startswith("strata")
+
+    def test_strata_alone(self, foo, fiftyone, new_dataset):
+        """Without labels the strata are seen at once, and nothing speaks of labels."""
+        dataset = new_dataset([fiftyone.Sample(filepath=f"/{i}.jpg", night=i % 2 == 0) for i in range(20)])
+        evosplit_plugin().evosplit_fiftyone(dataset, (0.5, 0.5), label_field=[], stratify_by="night", **PARAMS)
+        operations = panel_call(foo, dataset, "on_load")
+        schema = panel_schema(operations)
+        assert shown(schema, "summary") == "Sizes: **exact** · as asked for"
+        assert not {"labels", "labels_header", "front"} & set(schema)
+        assert {row["category"] for row in panel_tables(operations)[STRATA]} == {"False", "True"}
 
     def test_point_and_apply(self, foo, dataset):
         """A clicked point is shown beside the one in use; applying it re-tags and can be undone."""
