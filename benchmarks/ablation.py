@@ -103,7 +103,7 @@ def without(part: str) -> Iterator[None]:
         return [np.asarray(Random().solve(problem, run).assignments[0])]
 
     def alike(self: Any, weights: Any, attained: Any, rare: float = 0.0) -> Any:
-        return cells(self, weights, [goal - NEGLIGIBLE for goal in self._goals], rare)
+        return cells(self, weights, attained._replace(blocks=[goal - NEGLIGIBLE for goal in self._goals]), rare)
 
     changes: dict[str, Any] = {
         "rare first": (Landscape, "cells", as_frequent),

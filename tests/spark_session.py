@@ -31,6 +31,7 @@ def new_session(master, folder):
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
         "spark.local.dir": str(folder / "local"),
         "spark.driver.host": "127.0.0.1",
+        "spark.executor.extraJavaOptions": os.environ.get("SPARK_SUBMIT_OPTS", ""),  # for workers, as conftest.py says
     }
     for name, value in settings.items():
         builder = builder.config(name, value)

@@ -255,7 +255,7 @@ def _solve(
             as_table="copies" in getattr(solver, "respects", ()),
         )
         solution = solver.solve(problem, run)
-    notes = (*notes, *_limits(problem))
+    notes = (*notes, *_limits(problem, min_per_label))
     if run.stopped is not None:
         notes = (*notes, run.stopped)
     front = _front(problem, solution.assignments, run.stream)
@@ -286,9 +286,15 @@ def _solve(
     return replace(made, best_ed=_best_ed(problem, subsets, made.sizes, search=not run.out_of_time))
 
 
-def _limits(problem: SplitProblem) -> tuple[str, ...]:
-    """Say which labels are not covered, and whether only some of the pairs were searched."""
+def _limits(problem: SplitProblem, min_per_label: int) -> tuple[str, ...]:
+    """Say what is asked of fewer labels or less than it seems, and whether only some of the pairs were searched."""
     notes = []
+    least, most = int(problem.needs.max(initial=0)), int(problem.counts.sample_totals.max(initial=0)) // problem.k
+    if least < min(min_per_label, most) and min_per_label > 1:
+        notes.append(
+            f"min_per_label={min_per_label} is lowered to {least}: a subset of {min(problem.subsets.sizes):,} samples "
+            "cannot hold more of every label that has so many."
+        )
     if problem.uncovered:
         some = "1 rare label is" if problem.uncovered == 1 else f"{problem.uncovered:,} rare labels are"
         notes.append(

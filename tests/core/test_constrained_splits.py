@@ -585,12 +585,18 @@ def test_min_per_label(monkeypatch, counted, groups):
 
 
 def test_a_minimum_that_does_not_fit_costs_no_label_its_place():
-    """Asked for more of each label than the smallest subset can hold, no label is lost that fewer keep."""
+    """Asked for more of each label than the smallest subset can hold, none is lost that fewer keep; a note says so."""
     counts = np.hstack([long_tailed(m=200), np.zeros((200, 1), dtype=int)])
     counts[:9, -1] = 1
-    for least in (8, 19, 1000):
+    for least in (2, 8, 19, 1000):
         made = make(counts, {"train": 0.8, "val": 0.1, "test": 0.1}, min_per_label=least, effort="fast")
         assert np.array(naive.subset_tables(counts, made.assignment.tolist(), 3)[1]).min() >= 1
+        lowered = max(naive.needs_of(counts, made.sizes, least))
+        said = (
+            f"min_per_label={least} is lowered to {lowered}: a subset of 20 samples cannot hold more of every label "
+            "that has so many."
+        )
+        assert [note for note in made.notes if "lowered" in note] == ([said] if least == 1000 else [])
 
 
 # --- what is said

@@ -20,7 +20,7 @@ from evosplit.methods.base import Run
 from evosplit.methods.evosplit import budget, landscape, solve, start
 from evosplit.methods.evosplit.anneal import exponential_quantiles
 from evosplit.methods.evosplit.budget import Budget, rounds_of
-from evosplit.methods.evosplit.landscape import Landscape
+from evosplit.methods.evosplit.landscape import Attained, Landscape
 from evosplit.methods.evosplit.solve import weight_vectors
 from evosplit.methods.iterative import IterativeStratification
 from evosplit.problem import build_problem
@@ -183,11 +183,12 @@ def landscape_of(counts, sizes, **conditions):
 
 @pytest.mark.parametrize("k", [2, 3, 7])
 def test_targets_of_folds_are_their_shares(k):
-    """Subsets of equal size are to get equal parts of the samples without a label, and of all labels."""
-    counts = (np.random.default_rng(k).random((20 * k, 9)) < 0.1).astype(int)
-    unlabelled, labels = landscape_of(counts, (20,) * k)._targets
+    """Subsets of equal size are to get equal parts of the samples without a label, of all labels and all instances."""
+    counts = np.random.default_rng(k).poisson(0.1, (20 * k, 9))
+    unlabelled, labels, instances = landscape_of(counts, (20,) * k)._targets
     assert unlabelled == pytest.approx((counts.sum(axis=1) == 0).sum() / k)
-    assert labels == pytest.approx(counts.sum() / k)
+    assert labels == pytest.approx((counts > 0).sum() / k)
+    assert instances == pytest.approx(counts.sum() / k)
 
 
 @pytest.mark.parametrize("cover", [False, True])
@@ -197,17 +198,30 @@ def test_targets_leave_rare_labels_to_large_subsets(cover):
     counts = np.vstack((counts, np.zeros((20, 20), dtype=int)))
     unlabelled, labels = landscape_of(counts, (90, 10), cover="all" if cover else False)._targets
     assert labels.tolist() == ([60.0, 20.0] if cover else [80.0, 0.0])
-    assert unlabelled.tolist() == ([30.0, -10.0] if cover else [10.0, 10.0])
+    assert unlabelled.tolist() == [18.0, 2.0]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_totals_are_balanced(monkeypatch, seed):
+    """Folds have their shares of all instances, within 3 %, and of the samples without a label, within one."""
+    monkeypatch.setattr(budget, "BASE", 20_000_000)
+    rng = np.random.default_rng(seed)
+    counts = rng.poisson(rng.gamma(1.0, 1.0, size=(600, 1)) * rng.uniform(0.1, 0.5, size=8))
+    counts[:60] = 0
+    fold = kfold(counts, 4, effort="fast", seed=seed).assignment
+    instances, empty = counts.sum(axis=1), (counts == 0).all(axis=1)
+    assert np.bincount(fold, instances) == pytest.approx(instances.sum() / 4, rel=0.03)
+    assert np.bincount(fold, empty) == pytest.approx(empty.sum() / 4, abs=1)
 
 
 @given(problem=problems(min_labels=1, max_subsets=4), cover=st.booleans())
 def test_targets_deal_out_all_labels(problem, cover):
     """No subset is to get less than nothing, and together they are to get what there is."""
     counts, sizes = problem
-    unlabelled, labels = landscape_of(counts, sizes, cover=cover)._targets
-    assert labels.min() >= 0
-    assert labels.sum() == pytest.approx((counts > 0).sum())
-    assert not labels.any() or unlabelled.sum() == pytest.approx((counts == 0).all(axis=1).sum())
+    targets = landscape_of(counts, sizes, cover=cover)._targets
+    assert targets.min() >= 0
+    there = [(counts == 0).all(axis=1).sum(), (counts > 0).sum(), *([counts.sum()] if counts.max() > 1 else [])]
+    assert targets.sum(axis=1) == pytest.approx(np.array(there, dtype=float))
 
 
 def test_what_is_behind_weighs_more():
@@ -220,7 +234,7 @@ def test_what_is_behind_weighs_more():
     goals = [goal - NEGLIGIBLE for goal in land._goals]  # where the start is, all weigh as they are given
 
     def weights_at(attained):
-        columns = land.cells(weights, attained).columns
+        columns = land.cells(weights, Attained(attained, np.zeros(land.n_totals))).columns
         return np.array([columns[block.start : block.stop, 0].sum() for block in problem.blocks])
 
     asked = weights_at(goals)

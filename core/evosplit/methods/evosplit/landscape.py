@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import sqrt
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -27,7 +27,7 @@ Ints = npt.NDArray[Any]
 # Width up to which a block's totals are counted, and all its cells evaluated when they change; times the patience.
 COUNTED_COLUMNS = 256
 ORDERS = 8  # orders of similarity, each for another importance of the labels
-TOTALS = 0.1  # weight of the total of labels, in parts of a label's: more would keep exchanges from being made
+TOTALS = 0.3  # weight of a total, in parts of a label's, where it is off by a hundredth or more; the nearer, the less
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +35,13 @@ class Candidate:
     """A split in the search: the unit in each slot, slots ordered by subset."""
 
     unit_at: npt.NDArray[np.int32]
+
+
+class Attained(NamedTuple):
+    """How far a split is from even: each block, over a random split's; how much each total weighs for being off."""
+
+    blocks: tuple[float, ...]
+    totals: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +55,7 @@ class Score:
     blocks, objectives
         The deviations of the blocks, each over a random split's, and the objectives themselves.
     totals
-        How far samples without a label and the total of labels are from their shares in the subsets, weighted.
+        How far samples without a label and the totals of labels and instances are from their shares, weighted.
     """
 
     excess: int
@@ -61,8 +68,8 @@ class Score:
 class Landscape:
     """The problem as the search sees it.
 
-    Beside the columns of the problem there is one for the total of labels. Of uneven units some are empty, so that an
-    exchange can also move one unit alone.
+    Beside the columns of the problem there is one for the total of labels, and where labels repeat one for that of
+    instances. Of uneven units some are empty, so that an exchange can also move one unit alone.
     """
 
     def __init__(self, problem: SplitProblem, starts: Sequence[Ints], stream: Stream) -> None:
@@ -77,10 +84,15 @@ class Landscape:
         self.first_slot = np.concatenate(([0], np.cumsum(self.slots)))
 
         n_labels = problem.counts.n_labels
-        labels = np.asarray(problem.features[:, :n_labels].sum(axis=1), dtype=np.int32).reshape(-1, 1)
-        self.features = sp.csr_array(sp.hstack([problem.features, sp.csr_array(labels)], format="csr"))
+        added = [slice(0, n_labels)]
+        if problem.counts.has_repeats:
+            added += [slice(block.start, block.stop) for block in problem.blocks if block.name == "instances"]
+        self.n_totals = len(added)
+        sums = np.stack([problem.features[:, columns].sum(axis=1) for columns in added], axis=1, dtype=np.int32)
+        self.features = sp.csr_array(sp.hstack([problem.features, sp.csr_array(sums)], format="csr"))
         self.features.sort_indices()
-        self.column_totals = np.append(problem.column_totals, problem.column_totals[:n_labels].sum())
+        totals = [problem.column_totals[columns].sum() for columns in added]
+        self.column_totals = np.concatenate((problem.column_totals, totals))
         self.budget = Budget.of(self.n_movable, self.columns_per_unit, self.table_bytes)
         most = COUNTED_COLUMNS * self.budget.patience
         self.counted = [at for at, block in enumerate(problem.blocks) if block.by_total and block.width <= most]
@@ -144,23 +156,22 @@ class Landscape:
 
     @cached_property
     def _bases(self) -> Floats:
-        """What odds are taken against in each subset: a row for each block, for samples, the total, twice the sizes."""
+        """What odds are taken against in each subset: a row for each block, samples, each total, twice the sizes."""
         sizes = self.problem.sizes.astype(np.float64)
         share = sizes / float(self.problem.sizes.sum())
         rows = []
         for block in self.problem.blocks:
             whole = float(self.column_totals[block.start : block.stop].sum())
             rows.append(whole * share if block.by_total else sizes)
-        unlabelled, labels = self._targets
-        overall = max(float(self.column_totals[self.problem.empty_column]) / float(self.problem.sizes.sum()), 1e-9)
-        return np.array([*rows, np.maximum(unlabelled, 0.5) / overall, 2.0 * labels, 2.0 * sizes])
+        return np.array([*rows, sizes, *(2.0 * self._targets[1:]), 2.0 * sizes])
 
     @cached_property
     def _targets(self) -> Floats:
-        """How many samples without a label, and how many labels in all, each subset is to get (2 x k).
+        """How many samples without a label, labels and instances in all each subset is to get (a row for each).
 
-        As many as it gets when every label is spread as evenly as can be. That is its share where subsets are of equal
-        size; but rare labels are best left to large subsets, so a small one has fewer samples with a label.
+        Of samples without a label and of instances its share; of labels as many as it gets when every label is spread
+        as evenly as can be. That is its share, too, where subsets are of equal size; but rare labels are best left to
+        large subsets, unless `cover` gives them to the small ones.
         """
         problem, sizes = self.problem, self.problem.sizes.astype(np.float64)
         m, totals = float(problem.sizes.sum()), self.column_totals[: problem.counts.n_labels].astype(np.float64)
@@ -178,8 +189,9 @@ class Landscape:
         order = np.argsort(problem.sizes, kind="stable")
         for equal in np.split(order, np.flatnonzero(np.diff(problem.sizes[order]) > 1) + 1):
             labels[equal] = labels[equal].sum() / len(equal)  # whom a tie favours is chance
-        labelled = m - float(self.column_totals[problem.empty_column])
-        return np.array([sizes - labelled * labels / max(float(labels.sum()), 1.0), labels])
+        unlabelled = float(self.column_totals[problem.empty_column]) * sizes / m
+        instances = [float(total) * sizes / m for total in self.column_totals[problem.features.shape[1] + 1 :]]
+        return np.array([unlabelled, labels, *instances])
 
     @cached_property
     def _columns(self) -> tuple[Floats, Floats]:
@@ -204,8 +216,8 @@ class Landscape:
         empty, n_blocks = problem.empty_column, len(problem.blocks)
         columns[empty, exchange.ODDS] = self.column_totals[empty] / max(m - self.column_totals[empty], 1.0)
         columns[empty, exchange.BLOCK] = n_blocks
-        columns[-1, exchange.ODDS] = 1.0  # at its share, half of twice as many
-        columns[-1, exchange.BLOCK] = n_blocks + 1
+        columns[-self.n_totals :, exchange.ODDS] = 1.0  # at its share, half of twice as many
+        columns[-self.n_totals :, exchange.BLOCK] = n_blocks + 1 + np.arange(self.n_totals)
         return columns, rare
 
     @cached_property
@@ -213,20 +225,30 @@ class Landscape:
         spans = [(self.problem.blocks[at].start, self.problem.blocks[at].stop, at) for at in self.counted]
         return np.array(spans, dtype=np.int64).reshape(-1, 3)
 
-    def attained(self, state: Any) -> list[float]:
-        """Return the deviation of each block in a state, over a random split's."""
-        blocks = self.problem.evaluate_blocks(state.counts[:-1], self.problem.sizes + state.excess)
-        return [float(value) / unit for value, unit in zip(blocks, self.reference, strict=True)]
+    def attained(self, state: Any) -> Attained:
+        """Return how far a state is from even."""
+        blocks = self.problem.evaluate_blocks(state.counts[: -self.n_totals], self.problem.sizes + state.excess)
+        relative = tuple(float(value) / unit for value, unit in zip(blocks, self.reference, strict=True))
+        return Attained(relative, self._urgency_of_totals(state.counts))
 
-    def cells(self, weights: Sequence[float], attained: Sequence[float], rare: float = 0.0) -> Any:
+    def _urgency_of_totals(self, counts: Ints) -> Floats:
+        """Return the weight of each total, in parts of a label's.
+
+        The nearer a total is, the less it weighs: to keep it exact would keep exchanges from being made.
+        """
+        targets = self._targets[1:]
+        off = np.abs(counts[-self.n_totals :] - targets) / np.maximum(targets, 1.0)
+        return TOTALS * np.array([min(1.0, 100.0 * float(ordered_sum(row)) / self.problem.k) for row in off])
+
+    def cells(self, weights: Sequence[float], attained: Attained, rare: float = 0.0) -> Any:
         """Return what each cell costs; the more `rare` is, up to 1, the more a column counts the rarer it is.
 
-        Near a split that has attained these deviations, a block weighs as `cost` rises there.
+        Near a split that has attained these deviations, a block weighs as `cost` rises there, a total as it is off.
         """
         from evosplit._kernels import exchange
 
         of_blocks = self.of_blocks(weights)
-        behind = [sqrt((d + NEGLIGIBLE) / goal) for d, goal in zip(attained, self._goals, strict=True)]
+        behind = [sqrt((d + NEGLIGIBLE) / goal) for d, goal in zip(attained.blocks, self._goals, strict=True)]
         slopes = [weight * by for weight, by in zip(of_blocks, behind, strict=True)]
         scale = ordered_sum(np.array(of_blocks)) / (ordered_sum(np.array(slopes)) or 1.0)
         of_blocks = [slope * float(scale) for slope in slopes]
@@ -240,8 +262,8 @@ class Landscape:
             inside *= weight
         price = self._price_of_label(of_blocks)
         columns[self.problem.empty_column, exchange.WEIGHT] = price  # samples without a label are spread like a label
-        per_sample = float(self.column_totals[-1]) / float(self.problem.sizes.sum())
-        columns[-1, exchange.WEIGHT] = 0.5 * TOTALS * price * per_sample  # a label more or less costs as much as of one
+        per_sample = self.column_totals[-self.n_totals :] / float(self.problem.sizes.sum())
+        columns[-self.n_totals :, exchange.WEIGHT] = 0.5 * price * per_sample * attained.totals
         return exchange.Cells(columns, self._spans)
 
     def _price_of_label(self, of_blocks: Sequence[float]) -> float:
@@ -254,7 +276,7 @@ class Landscape:
     def price_sizes(self, cells: Any, price: float) -> None:
         """Let a sample too many, in a subset of middling size, cost so much; in place."""
         middling = float(np.sort(self.problem.sizes)[self.problem.k // 2])
-        cells.columns[len(cells.columns) - 2] = (0.5 * price * middling, 1.0, 0.0, len(self._bases) - 1)
+        cells.columns[len(cells.columns) - self.n_totals - 1] = (0.5 * price * middling, 1.0, 0.0, len(self._bases) - 1)
 
     def state(self, candidate: Candidate) -> Any:
         """Lay out a candidate for the kernels, which change it in place."""
@@ -296,9 +318,10 @@ class Landscape:
             problem = self.problem
             state = state or self.state(candidate)
             counts, excess = state.counts, state.excess
-            blocks = problem.evaluate_blocks(counts[:-1], problem.sizes + excess)
-            off = np.abs(counts[[problem.empty_column, len(counts) - 1]] - self._targets) / np.maximum(problem.sizes, 1)
-            off *= [[1.0], [TOTALS]]
+            blocks = problem.evaluate_blocks(counts[: -self.n_totals], problem.sizes + excess)
+            found = np.vstack((counts[problem.empty_column], counts[-self.n_totals :]))
+            off = np.abs(found - self._targets) / np.maximum(problem.sizes, 1)
+            off[1:] *= 0.5 * self._urgency_of_totals(counts)[:, None]
             lack = np.maximum(problem.needs[:, None] - counts[: problem.counts.n_labels], 0)
             self._scores[candidate] = Score(
                 excess=int(np.abs(excess).sum()),
