@@ -102,30 +102,31 @@ def _demo(args: argparse.Namespace) -> int:
     install(plugins, overwrite=True)
     port = fo.config.default_app_port if args.port is None else args.port
     say(f"Starting its database{' and the App' if args.app else ''} in the background, which takes some 15 seconds")
-    with Services(app_port=port if args.app else None) as services, progress(args) as on_progress:
-        say(f"Drawing {args.images} pictures")
-        demo = draw_demo(args.output, n_images=args.images, overwrite=True, on_progress=on_progress)
-        services.wait_for_database()
-        say("Loading them into FiftyOne")
-        dataset = fo.Dataset.from_dir(
-            dataset_type=fo.types.COCODetectionDataset,
-            data_path=str(demo.images),
-            labels_path=str(demo.annotations),
-            label_types="detections",
-            label_field="ground_truth",
-            name=DEMO_NAME,
-            overwrite=True,
-            persistent=True,
-            progress=False,
-        )
-        # What the form offers to keep together and to balance.
-        records = {record["file_name"]: record for record in json.loads(demo.annotations.read_text())["images"]}
-        names = [Path(path).name for path in dataset.values("filepath")]
-        for field in ("clip", "world"):
-            dataset.set_values(field, [records[name][field] for name in names])
-        say("Splitting; the very first time this compiles the engine")
-        ratios = {"train": 0.8, "val": 0.1, "test": 0.1}
-        split = api.evosplit_fiftyone(dataset, ratios, label_field="ground_truth", on_progress=on_progress)
+    with Services(app_port=port if args.app else None) as services:
+        with progress(args) as on_progress:
+            say(f"Drawing {args.images} pictures")
+            demo = draw_demo(args.output, n_images=args.images, overwrite=True, on_progress=on_progress)
+            services.wait_for_database()
+            say("Loading them into FiftyOne")
+            dataset = fo.Dataset.from_dir(
+                dataset_type=fo.types.COCODetectionDataset,
+                data_path=str(demo.images),
+                labels_path=str(demo.annotations),
+                label_types="detections",
+                label_field="ground_truth",
+                name=DEMO_NAME,
+                overwrite=True,
+                persistent=True,
+                progress=False,
+            )
+            # What the form offers to keep together and to balance.
+            records = {record["file_name"]: record for record in json.loads(demo.annotations.read_text())["images"]}
+            names = [Path(path).name for path in dataset.values("filepath")]
+            for field in ("clip", "world"):
+                dataset.set_values(field, [records[name][field] for name in names])
+            say("Splitting; the very first time this compiles the engine")
+            ratios = {"train": 0.8, "val": 0.1, "test": 0.1}
+            split = api.evosplit_fiftyone(dataset, ratios, label_field="ground_truth", on_progress=on_progress)
         show_report(args, split, {"dataset": DEMO_NAME})
         if args.app:
             say("Waiting for the App")
