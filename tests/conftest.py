@@ -25,14 +25,15 @@ LONG = [
     "test_app.py",
     "test_examples.py",
     "test_spark.py",
-    "test_same_split_everywhere.py",
+    "test_staging.py",
     "test_operators.py",
+    "test_same_split_everywhere.py",
     "test_docs.py",
     "test_install.py",
+    "test_adapters.py",
     "test_readme.py",
     "test_processes.py",
-    "test_commands.py",
-    "test_staging.py",
+    "test_terminal.py",
 ]
 _sessions: list[fiftyone_session.FiftyOneSession] = []
 
@@ -80,12 +81,14 @@ def pytest_collection_modifyitems(items):
 
 @pytest.fixture(autouse=True, scope="module")
 def search_length():
-    """Give searches a fiftieth of their work, and reports few random splits: what tests ask for holds all the same.
+    """Give searches a fiftieth of their work, of that for each unit a third, and reports few random splits.
 
-    A module that needs whole searches has a fixture of this name; commands run in processes of their own have them.
+    What tests ask for holds all the same. A module that needs whole searches has a fixture of this name; commands run
+    in processes of their own have them.
     """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(budget, "BASE", 4_000_000)
+        patch.setattr(budget, "PER_UNIT", 2_500)
         patch.setattr(baselines, "MOST_DRAWS", 10)
         yield
 

@@ -182,7 +182,7 @@ def test_demo_is_told_to_end(fiftyone, tmp_path, monkeypatch):
 
     monkeypatch.setenv("FIFTYONE_PLUGINS_DIR", "")
     monkeypatch.setattr("evosplit_plugins.demo.draw_demo", told)
-    assert main(["fiftyone", "demo", "-o", str(tmp_path / "demo"), "--quiet"]) == 128 + signal.SIGTERM
+    assert main(["fiftyone", "demo", "-o", str(tmp_path / "demo"), "--no-app", "--quiet"]) == 128 + signal.SIGTERM
     assert signal.getsignal(signal.SIGTERM) is before
 
 
