@@ -85,8 +85,9 @@ def _totals(report: SplitReport) -> Iterator[str]:
     }
     for what, parts in held.items():
         if sum(part.count for part in parts) >= _COMMON * len(parts):
-            off = percent(max(abs(part.excess) for part in parts))
-            yield f"Each subset's share of {what} is within {off} of its share of all {nouns.samples}."
+            off = max(abs(part.excess) for part in parts)
+            near = f"within {percent(off)} of" if off else "exactly"
+            yield f"Each subset's share of {what} is {near} its share of all {nouns.samples}."
 
 
 def _labels(report: SplitReport) -> Iterator[str]:

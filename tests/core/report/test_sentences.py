@@ -48,7 +48,7 @@ def test_every_label_everywhere():
     """Where nothing is missing, rare or off, the summary is short and says so."""
     assert report_on(np.tile([[1, 0], [1, 1]], (40, 1)), (0.5, 0.5)).summary == (
         "80 samples in 2 subsets of exactly the sizes asked for.",
-        "Each subset's share of all instances is within 0.0 % of its share of all samples.",
+        "Each subset's share of all instances is exactly its share of all samples.",
         "Every label is within 0.0 % of its share (furthest: 1).",
         "Taken one by one, all labels are as close to their shares as whole samples, and at least 1 in every subset, "
         "allow.",
