@@ -356,13 +356,12 @@ def mend(
                         slot_b = random_slot(units, state, order.neighbours[at], rng)
                         if slot_b < state.starts[b] or slot_b >= state.starts[b + 1]:
                             continue
-                    else:
-                        if column < n_labels:
-                            slot_b = state.starts[b] + random_below(rng, state.starts[b + 1] - state.starts[b])
-                        else:  # of its instances: it may have them too, and another number
-                            slot_b = np.int64(state.slot_of[carriers[first_carrier + random_below(rng, n_carriers)]])
-                            if slot_b < state.starts[b] or slot_b >= state.starts[b + 1]:
-                                continue
+                    elif column < n_labels:
+                        slot_b = state.starts[b] + random_below(rng, state.starts[b + 1] - state.starts[b])
+                    else:  # of its instances: it may have them too, and another number
+                        slot_b = np.int64(state.slot_of[carriers[first_carrier + random_below(rng, n_carriers)]])
+                        if slot_b < state.starts[b] or slot_b >= state.starts[b + 1]:
+                            continue
                     second = units.type_of[state.unit_at[slot_b]]
                     if first == second:
                         continue

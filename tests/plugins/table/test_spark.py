@@ -61,12 +61,18 @@ spark.stop()
 
 
 @pytest.fixture(scope="module")
-def spark(tmp_path_factory, cluster):
-    """Give a session with two threads."""
+def sessions(tmp_path_factory, cluster):
+    """Give a function that gives the session with two threads, or a new one where that was stopped."""
     check_spark()
-    session = new_session("local[2]", tmp_path_factory.mktemp("spark"))
-    yield session
-    session.stop()
+    folder = tmp_path_factory.mktemp("spark")
+    yield lambda: new_session("local[2]", folder)
+    new_session("local[2]", folder).stop()
+
+
+@pytest.fixture
+def spark(sessions):
+    """Give a session with two threads."""
+    return sessions()
 
 
 def spread(spark, table, n_partitions):
