@@ -14,7 +14,8 @@ from evosplit_plugins.audit.leaks import FILE_NAME, GROUP, SOURCE_PICTURE, Leak,
 from evosplit_plugins.files import usual_order
 from evosplit_plugins.grouping import joined
 from evosplit_plugins.source import Placement
-from evosplit_plugins.table.fields import TableSource, cell_table, count_cells
+from evosplit_plugins.table.cells import cell_table, count_cells
+from evosplit_plugins.table.fields import TableSource
 from evosplit_plugins.table.groups import MOST_IN_GROUPS, links_of
 from evosplit_plugins.table.queries import CellColumns, Queries
 

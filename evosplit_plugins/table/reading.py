@@ -16,10 +16,12 @@ from evosplit_plugins.files import usual_order
 from evosplit_plugins.headings import DELIMITERS, IDS, LABELS, SUBSETS, find_column, usual_column
 from evosplit_plugins.options import recorded
 from evosplit_plugins.source import Placement
+from evosplit_plugins.table.cells import count_cells, count_rows
 from evosplit_plugins.table.divided import count_subsets
 from evosplit_plugins.table.engine import ColumnType, Engine
-from evosplit_plugins.table.fields import TableSource, count_cells, count_rows
-from evosplit_plugins.table.queries import PREFIX, CellColumns, Labels, Queries, count_in
+from evosplit_plugins.table.fields import TableSource
+from evosplit_plugins.table.labels import Labels, count_in
+from evosplit_plugins.table.queries import PREFIX, CellColumns, Queries
 
 if TYPE_CHECKING:
     from evosplit_plugins.table.adapter import TableReading

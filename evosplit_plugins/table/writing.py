@@ -15,8 +15,9 @@ from evosplit_plugins.adapter import Destination, Outcome
 from evosplit_plugins.output import Output, check_subset_names
 from evosplit_plugins.progress import OnProgress
 from evosplit_plugins.staging import Staging
+from evosplit_plugins.table.cells import Cells, cell_table
 from evosplit_plugins.table.engine import HASH_BITS, common_separator
-from evosplit_plugins.table.fields import Cells, TableSource, cell_table
+from evosplit_plugins.table.fields import TableSource
 from evosplit_plugins.table.groups import GroupedSplit, Groups
 from evosplit_plugins.table.queries import CHANGED, PREFIX
 

@@ -13,7 +13,7 @@ pytest.importorskip("duckdb")
 
 import pyarrow.parquet as pq  # noqa: E402
 
-from evosplit_plugins.table import apply_split, evosplit_table, fields  # noqa: E402
+from evosplit_plugins.table import apply_split, cells, evosplit_table  # noqa: E402
 
 
 @pytest.mark.parametrize("histogram", [False, True])
@@ -118,6 +118,6 @@ class TestReplay:
 
 def test_too_many_kinds_of_rows(table, monkeypatch):
     """More than one machine takes: refused with their number and an estimate, before any search."""
-    monkeypatch.setattr(fields, "MOST_CELLS", 3)
+    monkeypatch.setattr(cells, "MOST_CELLS", 3)
     with pytest.raises(EvoSplitError, match=r"has 7 different rows, which would take about 0 GiB on one machine"):
         evosplit_table(table, RATIOS, histogram=True)

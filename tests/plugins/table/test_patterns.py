@@ -21,7 +21,8 @@ pytest.importorskip("duckdb")
 
 from evosplit_plugins.table import apply_split, evosplit_table  # noqa: E402
 from evosplit_plugins.table.duckdb_engine import DuckEngine, connect  # noqa: E402
-from evosplit_plugins.table.queries import Labels, Queries  # noqa: E402
+from evosplit_plugins.table.labels import Labels  # noqa: E402
+from evosplit_plugins.table.queries import Queries  # noqa: E402
 
 LETTERS = "aB7_-./\\\n {}é٣ß'\r\u2028"
 ATOMS = ["a", "B", "7", "_", "-", r"\.", ".", r"\d", r"\D", r"\w", r"\W", r"\s", r"\S", "[a-f7]", "[^_/]", r"[\d\w.-]",

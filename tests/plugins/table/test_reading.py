@@ -16,7 +16,7 @@ duckdb = pytest.importorskip("duckdb")
 import pyarrow.csv  # noqa: E402
 import pyarrow.parquet as pq  # noqa: E402
 
-from evosplit_plugins.table import evosplit_table, fields, read_counts  # noqa: E402
+from evosplit_plugins.table import cells, evosplit_table, read_counts  # noqa: E402
 
 
 def matrix(counts):
@@ -97,7 +97,7 @@ class TestLabels:
 
     def test_larger_counts(self, monkeypatch):
         """Counts that name kinds of rows are written out; more than fit are refused."""
-        monkeypatch.setattr(fields, "MOST_INSTANCES", 10)
+        monkeypatch.setattr(cells, "MOST_INSTANCES", 10)
         made = pa.table({"id": ["a", "b"], "x": [10, 1], "y": [0, 0]})
         with pytest.raises(EvoSplitError, match=r"counts 11 labels in 2 different rows, more than 10,"):
             read_counts(made, label_column=["x", "y"], histogram=True)

@@ -20,7 +20,7 @@ pytest.importorskip("duckdb")
 
 import pyarrow.parquet as pq  # noqa: E402
 
-from evosplit_plugins.table import TableReading, apply_split, audit, evosplit_table, fields, read_counts  # noqa: E402
+from evosplit_plugins.table import TableReading, apply_split, audit, cells, evosplit_table, read_counts  # noqa: E402
 from evosplit_plugins.table.files import open_files  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -178,7 +178,7 @@ def test_files(spark, table, tmp_path):
 
 def test_too_many_kinds_of_rows(spark, table, monkeypatch):
     """Refused with their number, as on DuckDB."""
-    monkeypatch.setattr(fields, "MOST_CELLS", 3)
+    monkeypatch.setattr(cells, "MOST_CELLS", 3)
     with pytest.raises(EvoSplitError, match=r"has 7 different rows, which would take about 0 GiB on one machine"):
         evosplit_table(spark.createDataFrame(table), RATIOS, histogram=True, unique_ids=True)
 
