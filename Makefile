@@ -67,7 +67,7 @@ core: $(VENV)/.for-core ## the tests of the engine alone
 # Much of the suite waits for browsers and servers; the kernels without compiler, for their coverage, take that time.
 test: $(VENV)/.for-test ## run the whole suite, with the real hosts and a real browser
 	@plain=$$(mktemp); trap 'rm -f "$$plain"' EXIT; \
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest tests/core/test_kernels.py tests/core/test_exchange.py -k kernel \
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest tests/core/_kernels \
 		--cov=evosplit._kernels --cov-report=term-missing >"$$plain" 2>&1 & kernels=$$!; \
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder $(PYTEST_FLAGS); suite=$$?; \
 	wait $$kernels; kernels=$$?; cat "$$plain"; [ $$suite -eq 0 ] && [ $$kernels -eq 0 ]

@@ -10,8 +10,9 @@ import naive
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
+from searches import few, few_large_groups
 from strategies import conditions_for, count_matrices, sizes_for
 
 from evosplit import EvoSplitError, EvoSplitWarning, LabelCounts, Split, kfold, measure, split
@@ -25,7 +26,6 @@ from evosplit.ratios import resolve_subsets
 
 NAMES = ("train", "val", "test")
 RATIOS = {"train": 0.7, "val": 0.2, "test": 0.1}
-few = settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 SEARCHES = pytest.mark.parametrize("counted", [True, False, None], ids=["counted", "given", "exhaustive"])
 
 
@@ -343,24 +343,6 @@ def test_true_front_of_a_few_groups(drawn):
         assert made.pick("ld").measures.ld == pytest.approx(min(row[column] for row in best))
 
 
-def few_large_groups(seed=3):
-    """Draw fifteen groups whose labels differ, over 300 samples."""
-    rng = np.random.default_rng(seed)
-    groups = rng.integers(0, 15, size=300)
-    counts = (rng.random((300, 4)) < 0.4 * (rng.random((15, 4)) + 0.2)[groups]).astype(int)
-    return counts, groups.tolist()
-
-
-def test_a_few_groups_take_no_chance():
-    """Where every way is tried, the seed is irrelevant, and nothing is better at these sizes."""
-    counts, groups = few_large_groups()
-    made = [make(counts, (0.6, 0.2, 0.2), groups=groups, seed=seed) for seed in range(2)]
-    assert (made[0].front.objectives == made[1].front.objectives).all()
-    drawn = [make(counts, (0.6, 0.2, 0.2), groups=groups, method="random", seed=seed).measures for seed in range(60)]
-    comparable = [one.ld for one in drawn if one.ed == made[0].measures.ed]
-    assert made[0].pick("ld").measures.ld <= min(comparable) + 1e-12
-
-
 @pytest.mark.parametrize("seed", range(3, 9))
 def test_search_comes_near_to_all_ways(monkeypatch, seed):
     """Without trying every way the search finds the same sizes, nothing better, and nothing worse than chance."""
@@ -371,27 +353,6 @@ def test_search_comes_near_to_all_ways(monkeypatch, seed):
         made.append(make(counts, (0.6, 0.2, 0.2), groups=groups, pick="ld"))
     assert made[1].measures.ed == made[0].measures.ed
     assert made[0].measures.ld - 1e-12 <= made[1].measures.ld <= made[1].front.reference[0]
-
-
-def test_sizes_that_leave_no_choice():
-    """Where all ways to meet the sizes are equally good the split says so; not where there is a choice."""
-    counts = np.array([[1, 0]] * 5 + [[0, 1]] * 3 + [[1, 1]] * 2)
-    groups = [0] * 5 + [1] * 3 + [2] * 2
-    made = make(counts, (8, 2), groups=groups)
-    assert made.sizes == (8, 2)
-    assert any("leave no choice" in note for note in made.notes)
-    counts, groups = few_large_groups()
-    assert not make(counts, (0.6, 0.2, 0.2), groups=groups).notes
-
-
-def test_a_large_front_is_thinned(monkeypatch):
-    """Of more trade-offs than wanted the best in each objective stay."""
-    counts, groups = few_large_groups()
-    whole = make(counts, (0.6, 0.4), groups=groups)
-    monkeypatch.setattr(exhaustive, "MOST_POINTS", 3)
-    few_points = make(counts, (0.6, 0.4), groups=groups)
-    assert len(few_points.front) == 3 < len(whole.front)
-    assert (few_points.front.objectives.min(axis=0) == whole.front.objectives.min(axis=0)).all()
 
 
 @SEARCHES

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from searches import few, problem_of
 from strategies import problems
 
 from evosplit import LabelCounts
@@ -83,3 +84,31 @@ def test_draws_reach_every_split():
     stream = Stream(3)
     found = {tuple(made.draw(stream).tolist()) for _ in range(60)}
     assert found == {split for split in itertools.product((0, 1), repeat=4) if sum(split) == 2 and split[0] == 1}
+
+
+@few
+@given(seed=st.integers(0, 9999), q=st.integers(2, 60), k=st.integers(2, 6))
+def test_cover_leaves_out_the_rarest(seed, q, k):
+    """What is not asked for in every subset are the rarest labels; cover="all" asks for all, cover=False for none."""
+    counts = np.random.default_rng(seed).random((90, q)) < 1.5 / np.arange(1, q + 1) ** 1.5
+    sizes = (90 - 3 * (k - 1), *(3,) * (k - 1))
+    of = problem_of(counts, sizes)
+    totals = of.column_totals[:q]
+    left_out, occurs = of.needs == 0, totals > 0
+    assert of.uncovered == left_out.sum()
+    assert totals[left_out].max(initial=0) <= totals[occurs & ~left_out].min(initial=10**9)
+    every = problem_of(counts, sizes, cover="all")
+    assert (every.uncovered, every.needs.tolist()) == (0, [1] * q)
+    none = problem_of(counts, sizes, cover=False)
+    assert (none.uncovered, none.cover) == (0, False)
+
+
+@few
+@given(seed=st.integers(0, 9999), q=st.integers(1, 8), sizes=st.sampled_from([(70, 20, 10), (50, 50), (10,) * 10]))
+def test_cover_leaves_out_nothing_that_comes_by_itself(seed, q, sizes):
+    """Where every subset's share of each label is a sample or more, all labels are asked for."""
+    rng = np.random.default_rng(seed)
+    counts = np.zeros((100, q), dtype=int)
+    for label in range(q):
+        counts[rng.permutation(100)[: rng.integers(10, 100)], label] = 1
+    assert problem_of(counts, sizes).uncovered == 0
