@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from searches import few, few_large_groups, problem_of
-from strategies import conditions_for, problems
+from strategies import conditions_for, count_matrices, sizes_for
 
 from evosplit import split
 from evosplit.front import non_dominated
@@ -26,23 +26,17 @@ def grouped(counts, sizes, groups, locked):
     return problem_of(counts, sizes, cover="all", groups=groups, locked=named)
 
 
-@few
-@given(problems(min_labels=1, max_samples=9, max_subsets=3), st.data())
-def test_front_is_the_true_one(drawn, data):
-    """Of all placements those of the best sizes count, of these those that lack the fewest labels: none is missed."""
-    counts, sizes = drawn
-    groups, locked = data.draw(conditions_for(len(counts), len(sizes), max_units=6))
-    assume(groups is not None)
-    problem = grouped(counts, sizes, groups, locked)
-    assume(problem.uneven and (problem.capacities >= 0).all() and (problem.locked < 0).any())
+def check_front(problem):
+    """Compare what is found with all placements, of which the best sizes count, then the fewest labels lacking."""
     found = every_split(problem, problem.draw(Stream(0)))
+    n_labels = problem.counts.n_labels
     gross, scores = [], []
     for placed in itertools.product(range(problem.k), repeat=problem.n_units):
         unit = np.array(placed)
         if ((problem.locked < 0) | (unit == problem.locked)).all():
             table = problem.column_table(problem.type_table(unit))
             loads = np.bincount(unit, problem.unit_sizes, minlength=problem.k)
-            lack = np.maximum(problem.needs[:, None] - table[: counts.shape[1]], 0).sum()
+            lack = np.maximum(problem.needs[:, None] - table[:n_labels], 0).sum()
             gross.append((np.abs(loads - problem.sizes).sum(), lack))
             scores.append(problem.evaluate(table).round(9).tolist())
     best = [score for score, key in zip(scores, gross, strict=True) if key == min(gross)]
@@ -52,6 +46,24 @@ def test_front_is_the_true_one(drawn, data):
         points.append(problem.evaluate(problem.column_table(problem.type_table(unit))).round(9).tolist())
     front = {tuple(best[i]) for i in non_dominated(np.array(best))}
     assert front <= set(map(tuple, points)) <= set(map(tuple, best))
+
+
+@few
+@given(count_matrices(min_samples=7, max_samples=10, min_labels=1), st.data())
+def test_front_is_the_true_one(counts, data):
+    """No trade-off of the best sizes and the best cover is missed, nor is any other taken for one."""
+    sizes = data.draw(sizes_for(len(counts), max_subsets=3))
+    problem = grouped(counts, sizes, *data.draw(conditions_for(len(counts), len(sizes), max_units=6)))
+    assume(problem.uneven and (problem.capacities >= 0).all() and (problem.locked < 0).any())
+    check_front(problem)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_front_around_locks(seed):
+    """Of subsets that lack as many samples one has a group already: it is not like another, and its labels count."""
+    counts = np.random.default_rng(seed).integers(0, 2, (14, 3))
+    locked = [2] * 2 + [-1] * 12
+    check_front(grouped(counts, (4, 4, 6) if seed % 2 else (5, 4, 5), (np.arange(14) // 2).tolist(), locked))
 
 
 @pytest.mark.parametrize(("limit", "value"), [("MOST_UNITS", 14), ("MOST_WAYS", 100), ("MOST_CELLS", 1000)])
