@@ -24,8 +24,9 @@ settings.load_profile("evosplit")
 LONG = [
     "test_app.py",
     "test_examples.py",
-    "test_spark.py",
-    "test_staging.py",
+    "test_spark_engine.py",
+    "test_recovery.py",
+    "test_stage.py",
     "test_operators.py",
     "test_same_split_everywhere.py",
     "test_docs.py",

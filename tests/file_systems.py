@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -32,4 +33,6 @@ def mounted(name: str, folder: Path) -> Iterator[Path]:
     try:
         yield place
     finally:
-        subprocess.run(["umount", place], check=True)
+        end = time.monotonic() + 10
+        while subprocess.run(["umount", place], check=time.monotonic() > end).returncode:
+            time.sleep(0.1)  # busy for a moment after the last file is closed
