@@ -12,7 +12,7 @@ from evosplit.wording import listed
 __all__ = ["VAL", "box_line", "label_line", "label_path", "subset_keys", "subset_values", "yaml_value"]
 
 VAL = ("val", "valid", "validation")  # names of what Ultralytics calls val
-_PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./-]*")
+_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_./-]*")  # with a digit first it could be a number or a date
 _WORDS = frozenset(("null", "true", "false", "yes", "no", "on", "off", "y", "n"))
 
 
@@ -109,7 +109,7 @@ def yaml_value(value: Any) -> str:
     ('images/train', '[a.txt, "no", "x: y"]')
     """
     if isinstance(value, str):
-        plain = _PLAIN.fullmatch(value) and value.lower() not in _WORDS and not _is_number(value)
+        plain = _PLAIN.fullmatch(value) and value.lower() not in _WORDS
         return value if plain else _quoted(value)
     return f"[{', '.join(map(yaml_value, value))}]"
 
@@ -117,8 +117,3 @@ def yaml_value(value: Any) -> str:
 def _quoted(text: str) -> str:
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return '"' + "".join(c if c.isprintable() else f"\\U{ord(c):08x}" for c in escaped) + '"'
-
-
-def _is_number(text: str) -> bool:
-    """Tell whether YAML could take a text for a number or a date: all of these begin with a digit."""
-    return text[0].isdigit() or text.startswith(".")

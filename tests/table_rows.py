@@ -9,6 +9,8 @@ import pyarrow as pa
 import pytest
 
 RATIOS = {"train": 0.7, "val": 0.2, "test": 0.1}
+LISTS = ([], ["cat", "cat", "dog"], ["dog"], None, ["3"])
+ROW_IDS = [f"s{i}" for i in range(len(LISTS))]
 KINDS = [[], ["cat"], ["cat", "dog"], ["dog", "dog"], ["eel, grilled"], ["cat", "dog", "eel, grilled"], ["ä;ö"]]
 
 
@@ -96,3 +98,16 @@ def wholes(names, made, column="split"):
         found.setdefault(name, set()).add(subset)
     found.pop(None, None)
     return all(len(each) == 1 for each in found.values())
+
+
+def label_counts():
+    """Count the labels of `LISTS` by the ids of the rows."""
+    return {name: {label: each.count(label) for label in each or []} for name, each in zip(ROW_IDS, LISTS, strict=True)}
+
+
+def matrix(counts):
+    """Give the counts of each id by label."""
+    return {
+        sample: {counts.labels[j]: int(n) for j, n in zip(row.indices, row.data, strict=True)}
+        for sample, row in zip(counts.ids.tolist(), (counts.matrix[[i]] for i in range(len(counts))), strict=True)
+    }

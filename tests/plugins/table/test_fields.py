@@ -13,7 +13,7 @@ pytest.importorskip("duckdb")
 
 import pyarrow.parquet as pq  # noqa: E402
 
-from evosplit_plugins.table import apply_split, cells, evosplit_table  # noqa: E402
+from evosplit_plugins.table import apply_split, evosplit_table  # noqa: E402
 
 
 @pytest.mark.parametrize("histogram", [False, True])
@@ -114,10 +114,3 @@ class TestReplay:
         with pytest.raises(EvoSplitError, match="only counted"):
             apply_split(table, counted, histogram=False)
         assert Split.from_manifest(counted.to_manifest()).has_copies
-
-
-def test_too_many_kinds_of_rows(table, monkeypatch):
-    """More than one machine takes: refused with their number and an estimate, before any search."""
-    monkeypatch.setattr(cells, "MOST_CELLS", 3)
-    with pytest.raises(EvoSplitError, match=r"has 7 different rows, which would take about 0 GiB on one machine"):
-        evosplit_table(table, RATIOS, histogram=True)

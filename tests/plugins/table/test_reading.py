@@ -1,11 +1,9 @@
-"""What a table holds: every form of labels, in memory and in files, and what is refused."""
+"""What a table holds, in memory and in files, and what is refused."""
 
 from __future__ import annotations
 
-import json
-
 import pytest
-from table_rows import RATIOS, as_kind, subset_of
+from table_rows import LISTS, RATIOS, ROW_IDS, as_kind, label_counts, matrix, subset_of
 
 from evosplit import EvoSplitError
 from evosplit_plugins.cli import main
@@ -16,105 +14,25 @@ duckdb = pytest.importorskip("duckdb")
 import pyarrow.csv  # noqa: E402
 import pyarrow.parquet as pq  # noqa: E402
 
-from evosplit_plugins.table import cells, evosplit_table, read_counts  # noqa: E402
+from evosplit_plugins.table import evosplit_table, read_counts  # noqa: E402
 
 
-def matrix(counts):
-    """Give the counts of each id by label."""
-    return {
-        sample: {counts.labels[j]: int(n) for j, n in zip(row.indices, row.data, strict=True)}
-        for sample, row in zip(counts.ids.tolist(), (counts.matrix[[i]] for i in range(len(counts))), strict=True)
-    }
-
-
-class TestLabels:
-    """Every form of labels is read alike."""
-
-    LISTS = ([], ["cat", "cat", "dog"], ["dog"], None, ["3"])
-
-    def expected(self):
-        lists = {f"s{i}": each or [] for i, each in enumerate(self.LISTS)}
-        return {name: {label: each.count(label) for label in each} for name, each in lists.items()}
-
-    def ids(self):
-        return [f"s{i}" for i in range(len(self.LISTS))]
-
-    def test_list(self):
-        """A list, repeats kept; nulls are no labels."""
-        lists = [None if each is None else [*each, None] for each in self.LISTS]
-        counts = read_counts(pa.table({"id": self.ids(), "labels": pa.array(lists, pa.list_(pa.string()))}))
-        assert matrix(counts) == self.expected()
-
-    def test_structs(self):
-        """A field of the structs in a list."""
-        boxes = [None if each is None else [{"label": label, "box": [0.5]} for label in each] for each in self.LISTS]
-        made = pa.table({"id": self.ids(), "annotations": boxes})
-        assert matrix(read_counts(made, label_column="annotations.label")) == self.expected()
-        with pytest.raises(EvoSplitError, match=r"say which field is the label: 'annotations.label'"):
-            read_counts(made, label_column="annotations")
-
-    def test_delimited(self):
-        """A text with a delimiter, with blanks around it."""
-        texts = [None if each is None else " ; ".join(each) for each in self.LISTS]
-        made = pa.table({"id": self.ids(), "labels": texts})
-        assert matrix(read_counts(made, delimiter=";")) == self.expected()
-
-    def test_json(self):
-        """Texts that are lists in JSON are recognised."""
-        texts = [None if each is None else json.dumps(each) for each in self.LISTS]
-        assert matrix(read_counts(pa.table({"id": self.ids(), "labels": texts}))) == self.expected()
-
-    def test_broken_json(self):
-        """A text that only looks like a list is refused, unless each is said to be one label."""
-        made = pa.table({"id": ["a", "b"], "labels": ['["cat"x]', '["cat"]']})
-        with pytest.raises(EvoSplitError, match=r"holds 1 texts that are no JSON lists of labels, for example '\["):
-            read_counts(made)
-        assert read_counts(made, delimiter="").labels == ('["cat"]', '["cat"x]')
-
-    def test_integers(self):
-        """One integer is one label."""
-        counts = read_counts(pa.table({"id": [3, 1], "label": [10, 2]}))
-        assert matrix(counts) == {1: {"2": 1}, 3: {"10": 1}}
-
-    @pytest.mark.parametrize("kind", ["integer", "boolean", "text"])
-    def test_columns(self, kind):
-        """A column of counts, of booleans, or of their texts, for each label."""
-        cat, dog = [2, 0, None], [1, 1, 0]
-        if kind == "boolean":
-            cat, dog = [True, False, None], [True, True, False]
-        if kind == "text":
-            cat, dog = ["2", "0", ""], ["1", "1", "0"]
-        counts = read_counts(pa.table({"id": ["a", "b", "c"], "cat": cat, "dog": dog}), label_column=["cat", "dog"])
-        assert matrix(counts) == {"a": {"cat": 1 if kind == "boolean" else 2, "dog": 1}, "b": {"dog": 1}, "c": {}}
-
-    @pytest.mark.parametrize("histogram", [False, True])
-    def test_large_counts(self, histogram):
-        """Counts may be large, whole floats and their texts; labels that never occur are none."""
-        columns = {"id": ["a", "b"], "x": [300_000, 1], "never": [0, None], "y": [2.0, 0.0], "z": ["1.0", " "]}
-        counts = read_counts(pa.table(columns), label_column=["x", "never", "y", "z"], histogram=histogram)
-        assert counts.labels == ("x", "y", "z")
-        assert sorted(counts.matrix.toarray().tolist()) == [[1, 0, 0], [300_000, 2, 1]]
-
-    def test_larger_counts(self, monkeypatch):
-        """Counts that name kinds of rows are written out; more than fit are refused."""
-        monkeypatch.setattr(cells, "MOST_INSTANCES", 10)
-        made = pa.table({"id": ["a", "b"], "x": [10, 1], "y": [0, 0]})
-        with pytest.raises(EvoSplitError, match=r"counts 11 labels in 2 different rows, more than 10,"):
-            read_counts(made, label_column=["x", "y"], histogram=True)
+class TestLongTable:
+    """One row for each label in another table."""
 
     @pytest.mark.parametrize("kind", ["pyarrow", "pandas", "polars", "duckdb"])
     def test_long_table(self, kind):
         """One row for each label in another table; samples without any are in the table of ids alone."""
-        pairs = [(f"s{i}", label) for i, each in enumerate(self.LISTS) for label in each or []]
+        pairs = [(f"s{i}", label) for i, each in enumerate(LISTS) for label in each or []]
         long = pa.table({"sample": [a for a, _ in pairs], "label": [b for _, b in pairs]})
-        ids = pa.table({"id": self.ids()})
+        ids = pa.table({"id": ROW_IDS})
         if kind == "duckdb":
             connection = duckdb.connect()
             ids, long = connection.from_arrow(ids), connection.from_arrow(long)
         else:
             ids, long = as_kind(ids, kind), as_kind(long, kind)
         counts = read_counts(ids, label_table=long, label_table_id="sample", label_column="label")
-        assert matrix(counts) == self.expected()
+        assert matrix(counts) == label_counts()
 
     def test_long_table_in_files(self, tmp_path, table):
         """The same in files; columns of the output are those of the table of ids."""
@@ -136,15 +54,6 @@ class TestLabels:
         long = pa.table({"id": ["a", "x", "y"], "label": ["cat", "cat", "dog"]})
         with pytest.raises(EvoSplitError, match=r"labels of 2 ids that the table does not have, for example 'x'"):
             read_counts(pa.table({"id": ["a", "b"]}), label_table=long, label_column="label")
-
-    @pytest.mark.parametrize("sign", [",", ";", "|"])
-    def test_no_guessing(self, sign):
-        """Whether a sign separates labels or belongs to one is never guessed."""
-        made = pa.table({"id": ["a", "b"], "labels": ["cat", f"New York{sign} NY"]})
-        with pytest.raises(EvoSplitError, match=r"in 1 cells, for example 'New York. NY'; say whether"):
-            read_counts(made)
-        assert read_counts(made, delimiter="").labels == (f"New York{sign} NY", "cat")
-        assert len(read_counts(made, delimiter=sign).labels) == 3
 
 
 class TestBadInput:
