@@ -7,6 +7,7 @@ import sys
 from abc import ABC, abstractmethod
 from collections import Counter
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -80,6 +81,20 @@ class Host(ABC):
         from evosplit_plugins.registry import get_adapter
 
         return get_adapter(self.name)
+
+    def functions(self):
+        """Load the functions for Python, by what they do."""
+        home = import_module(f"evosplit_plugins.{self.name}")
+        return {
+            "count": home.read_counts,
+            "split": getattr(home, f"evosplit_{self.name}"),
+            "apply": home.apply_split,
+            "audit": home.audit,
+        }
+
+    def for_python(self, paths):
+        """Give what these functions take, of what `write` or `write_subsets` returned."""
+        return paths
 
 
 class Coco(Host):
@@ -186,6 +201,11 @@ class HuggingFace(Host):
         DatasetDict({name: self._dataset(data) for name, data in parts.items()}).save_to_disk(str(path))
         return [str(path)]
 
+    def for_python(self, paths):
+        from datasets import load_from_disk
+
+        return load_from_disk(paths[0])
+
     def subsets(self, output, names):
         from datasets import load_from_disk
 
@@ -230,6 +250,15 @@ class FiftyOne(Host):
     def write_subsets(self, parts):
         self.dataset = self.new_dataset([s for name, data in parts.items() for s in self._samples(data, [name])])
         return [self.dataset.name]
+
+    def functions(self):
+        from evosplit_plugins.fiftyone_plugin import api
+
+        verbs = {"count": "read_counts", "split": "evosplit_fiftyone", "apply": "apply_split", "audit": "audit"}
+        return {verb: getattr(api, name) for verb, name in verbs.items()}
+
+    def for_python(self, paths):
+        return self.dataset
 
     def subsets(self, output, names):
         self.dataset.reload()

@@ -1,9 +1,9 @@
-"""The files around the code agree with it: the workflow of the forge, the hooks, the citation, the versions."""
+"""The files around the code agree with it: the tree of tests, the workflow of the forge, the citation, the versions."""
 
 from __future__ import annotations
 
 import re
-from pathlib import Path
+from pathlib import Path, PurePath
 
 import pytest
 import yaml
@@ -11,6 +11,19 @@ import yaml
 import evosplit
 
 ROOT = Path(__file__).resolve().parents[1]
+TESTS_OF = {
+    "core/evosplit": "tests/core",
+    "evosplit_plugins/fiftyone_plugin": "tests/plugins/fiftyone",
+    "evosplit_plugins": "tests/plugins",
+}
+SMALL = 15  # lines: a module of constants
+TESTED_ELSEWHERE = {
+    "evosplit_plugins/fiftyone_plugin/app/*.py": "driven as a whole, in test_app.py and test_operators.py",
+    "evosplit_plugins/fiftyone_plugin/locking.py": "by two processes at a time, in test_processes.py",
+    "evosplit_plugins/fiftyone_plugin/masks.py": "as labels, in test_reading.py",
+    "evosplit_plugins/fiftyone_plugin/runs.py": "on datasets, in test_api.py",
+    "evosplit_plugins/fiftyone_plugin/writing.py": "on datasets, in test_api.py",
+}
 MAKEFILE = (ROOT / "Makefile").read_text()
 PYPROJECT = (ROOT / "pyproject.toml").read_text()
 
@@ -24,6 +37,23 @@ def jobs():
 def pythons():
     """Give the versions of Python that the package declares."""
     return re.findall(r"Python :: (3\.\d+)", PYPROJECT)
+
+
+def test_each_module_has_its_test_file():
+    """The tree of tests mirrors the code; what is tested elsewhere says where."""
+    missing = []
+    for home in ("core/evosplit", "evosplit_plugins"):
+        for path in sorted((ROOT / home).rglob("*.py")):
+            module = path.relative_to(ROOT).as_posix()
+            known = path.name == "__init__.py" or any(PurePath(module).match(each) for each in TESTED_ELSEWHERE)
+            if known or len(path.read_text(encoding="utf-8").splitlines()) <= SMALL:
+                continue
+            above = next(above for above in TESTS_OF if module.startswith(f"{above}/"))
+            inside = (ROOT / TESTS_OF[above] / module.removeprefix(f"{above}/")).parent
+            if not (inside / f"test_{path.name.lstrip('_')}").exists():
+                missing.append(module)
+    assert missing == []
+    assert all(list(ROOT.glob(module)) for module in TESTED_ELSEWHERE)
 
 
 def test_workflow_makes_what_there_is(jobs):

@@ -58,7 +58,8 @@ def add_commands(verbs: Commands[argparse.ArgumentParser]) -> None:
 def _api() -> Any:
     """Load the adapter's functions, and keep FiftyOne's own progress bars off: ours are shown."""
     os.environ.setdefault("FIFTYONE_SHOW_PROGRESS_BARS", "false")
-    import evosplit_plugins.fiftyone_plugin.api
+    import evosplit_plugins.fiftyone_plugin.reading  # before the others: without FiftyOne it names the extra
+    import evosplit_plugins.fiftyone_plugin.api  # isort: skip
 
     return evosplit_plugins.fiftyone_plugin.api
 

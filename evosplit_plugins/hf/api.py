@@ -33,6 +33,8 @@ Streams: TypeAlias = "IterableDataset | IterableDatasetDict"
 Saved: TypeAlias = "Split | str | os.PathLike[str]"
 Ratios: TypeAlias = "Mapping[str, float] | Sequence[float]"
 
+_READING = "reading the data set"
+
 
 class SplitOptions(TypedDict, total=False):
     """The options of `evosplit_hf` that do not decide what it returns; see there."""
@@ -70,10 +72,18 @@ def read_counts(
     multi_hot: bool | None = None,
     threshold: float | None = None,
     delimiter: str | None = None,
+    on_progress: OnProgress | None = None,
 ) -> LabelCounts:
     """Count the labels of each row, on Arrow, without decoding anything.
 
-    See `evosplit_hf` for the parameters. The ids are those of the column `key`, else the row numbers.
+    Parameters
+    ----------
+    ds, label_column, multi_hot, threshold, delimiter
+        As for `evosplit_hf`.
+    key
+        The column with the ids of the rows; by default they are the row numbers.
+    on_progress
+        Called with the fraction done and a message.
 
     Examples
     --------
@@ -83,7 +93,12 @@ def read_counts(
     >>> counts.labels, counts.matrix.toarray().tolist()
     (('cat', 'dog'), [[2, 1], [0, 0], [0, 0]])
     """
-    return read_dataset(ds, call_with(HfReading, locals()), read_files=False).counts
+    given = locals()
+    phases = Phases(on_progress, reading=1)
+    phases("reading")(0.0, _READING)
+    counts = read_dataset(ds, call_with(HfReading, given), read_files=False).counts
+    phases.finish()
+    return counts
 
 
 # `datasets` publishes no types: for mypy a stream is what a table is, so that it finds the overloads of streams idle.
@@ -230,7 +245,7 @@ def evosplit_hf(
     check_split_names(names)
     check_locked_names(request, names)
     phases = Phases(on_progress, reading=1, searching=9)
-    phases("reading")(0.0, "reading the data set")
+    phases("reading")(0.0, _READING)
     source = read_dataset(ds, call_with(HfReading, given), groups=request.groups, strata=request.strata)
     split = run(source, request, adapter=HuggingFaceAdapter, on_progress=phases("searching"))
     made = divided(source.ds, split, key, split.is_kfold, keep_in_memory)
@@ -241,15 +256,33 @@ def evosplit_hf(
 
 @overload
 def apply_split(
-    ds: Tables, split: Saved, *, key: str | None = None, folds: Literal[False], keep_in_memory: bool = False
+    ds: Tables,
+    split: Saved,
+    *,
+    key: str | None = None,
+    folds: Literal[False],
+    keep_in_memory: bool = False,
+    on_progress: OnProgress | None = None,
 ) -> DatasetDict: ...
 @overload
 def apply_split(
-    ds: Tables, split: Saved, *, key: str | None = None, folds: Literal[True], keep_in_memory: bool = False
+    ds: Tables,
+    split: Saved,
+    *,
+    key: str | None = None,
+    folds: Literal[True],
+    keep_in_memory: bool = False,
+    on_progress: OnProgress | None = None,
 ) -> list[DatasetDict]: ...
 @overload
 def apply_split(
-    ds: AnyDataset, split: Saved, *, key: str | None = None, folds: bool | None = None, keep_in_memory: bool = False
+    ds: AnyDataset,
+    split: Saved,
+    *,
+    key: str | None = None,
+    folds: bool | None = None,
+    keep_in_memory: bool = False,
+    on_progress: OnProgress | None = None,
 ) -> Any: ...
 
 
@@ -261,6 +294,7 @@ def apply_split(
     key: str | None = None,
     folds: bool | None = None,
     keep_in_memory: bool = False,
+    on_progress: OnProgress | None = None,
 ) -> Any:
     """Divide a data set as a split says, also one that another adapter made and saved.
 
@@ -278,6 +312,8 @@ def apply_split(
         default if the split was made by folds.
     keep_in_memory
         Passed on to `Dataset.select`.
+    on_progress
+        Called with the fraction done and a message.
 
     Returns
     -------
@@ -293,6 +329,8 @@ def apply_split(
     >>> {name: len(part) for name, part in apply_split(ds.shuffle(seed=3), split, key="image_id").items()}
     {'train': 2, 'test': 1}
     """
+    phases = Phases(on_progress, reading=5, dividing=5)
+    phases("reading")(0.0, _READING)
     made = split if isinstance(split, Split) else Split.load(split)
     folds = made.is_kfold if folds is None else folds
     if not folds:
@@ -306,7 +344,9 @@ def apply_split(
     else:
         has_files = made.file_names is not None or made.sample_ids.dtype.kind == "U"
         made = replay(made, read_dataset(whole, HfReading(key=key), read_labels=False, read_files=has_files))
+    phases("dividing")(0.0, "dividing")
     result = divided(whole, made, key, folds, keep_in_memory)
+    phases.finish()
     return result if folds else result[0]
 
 
@@ -352,4 +392,7 @@ def audit(
     (0.0, ())
     """
     given = locals()
-    return call_with(judge, given, source=read_divided(ds, call_with(HfReading, given)))
+    phases = Phases(on_progress, reading=2, judging=8)
+    phases("reading")(0.0, _READING)
+    source = read_divided(ds, call_with(HfReading, given))
+    return call_with(judge, given, source=source, on_progress=phases("judging"))

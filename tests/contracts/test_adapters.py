@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 import json
 import os
 import resource
@@ -588,6 +589,59 @@ class TestWriting:
         paths = host.write_subsets({"train": samples()[:28], "test": samples()[28:]})
         audit(adapter.read_subsets(paths, adapter.reading(**host.reading)), effort="fast", on_progress=on_progress)
         check()
+
+
+class TestFunctions:
+    """What each adapter has for Python: the same four functions, which mean the same."""
+
+    @staticmethod
+    def call(host, verb, *given, tmp_path, **options):
+        """Call one of the functions with the options for this data, as far as it takes them."""
+        function = host.functions()[verb]
+        known = inspect.signature(function).parameters
+        more = {**host.reading, **options}
+        if "output" in known:
+            more |= {"output": tmp_path / verb}
+        return function(*given, **{name: value for name, value in more.items() if name in known})
+
+    def test_they_are_one_walk(self, own_host, tmp_path):
+        """Counts and split are those of the adapter; a replay and an audit start from what was split."""
+        source = read(own_host)
+        expected = run(source, Request(ratios=RATIOS, effort="fast"), adapter=own_host.adapter())
+        given = own_host.for_python(own_host.write(samples(), "for python"))
+        counts = self.call(own_host, "count", given, tmp_path=tmp_path)
+        assert (counts.labels, len(counts)) == (source.counts.labels, len(source))
+        assert (counts.matrix != source.counts.matrix).nnz == 0
+        asked = {"ratios": RATIOS, "effort": "fast", "return_split": True}
+        made = self.call(own_host, "split", given, tmp_path=tmp_path, **asked)
+        split = made if isinstance(made, Split) else made[1]
+        assert split.assignment.tolist() == expected.assignment.tolist()
+        self.call(own_host, "apply", given, split, tmp_path=tmp_path)
+        divided = own_host.write_subsets({"train": samples()[:28], "test": samples()[28:]})
+        judged = self.call(own_host, "audit", own_host.for_python(divided), compare=False, tmp_path=tmp_path)
+        assert judged.split.sizes == (28, 12)
+
+    def test_progress(self, own_host, tmp_path):
+        """Each of them reports one bar, from 0 to 1, that never falls back."""
+        given = own_host.for_python(own_host.write(samples()))
+        made = run(read(own_host), Request(ratios=RATIOS, method="random"), adapter=own_host.adapter())
+        divided = own_host.write_subsets({"train": samples()[:28], "test": samples()[28:]})
+        arguments = {"apply": (given, made), "audit": (own_host.for_python(divided),)}
+        for verb, function in own_host.functions().items():
+            if "on_progress" not in inspect.signature(function).parameters:
+                assert (own_host.name, verb) == ("fiftyone", "count")
+                continue
+            seen = []
+
+            def on_progress(done, message, seen=seen):
+                assert message
+                seen.append(done)
+
+            asked = {"ratios": RATIOS, "effort": "fast", "on_progress": on_progress}
+            self.call(own_host, verb, *arguments.get(verb, (given,)), tmp_path=tmp_path, **asked)
+            assert seen == sorted(seen), verb
+            assert (seen[0] >= 0, seen[-1]) == (True, 1.0), verb
+            assert len(set(seen)) > 1, verb
 
 
 class TestAudit:
