@@ -11,18 +11,11 @@ from evosplit.errors import checked_keywords
 from evosplit.methods.base import Method
 from evosplit.rng import Seed
 from evosplit_plugins.audit import Audit
-from evosplit_plugins.audit import audit as judge
 from evosplit_plugins.calls import apply_as_called, audit_as_called, count_as_called, split_as_called
 from evosplit_plugins.files import as_texts
-from evosplit_plugins.options import call_with, stated
-from evosplit_plugins.output import plan_page
-from evosplit_plugins.progress import OnProgress, Phases
-from evosplit_plugins.request import Request
-from evosplit_plugins.table.adapter import TableAdapter, TableReading
-from evosplit_plugins.table.memory import InMemory, open_table
-from evosplit_plugins.table.reading import read_table
-from evosplit_plugins.table.writing import column_name
-from evosplit_plugins.walk import check_locked_names, recorded_reading, replay, run
+from evosplit_plugins.progress import OnProgress
+from evosplit_plugins.table.adapter import TableAdapter
+from evosplit_plugins.table.memory import InMemoryAdapter
 
 __all__ = ["Divided", "apply_split", "audit", "evosplit_table", "read_counts"]
 
@@ -80,12 +73,7 @@ def read_counts(
     given = locals()
     if _in_files(table):
         return count_as_called(TableAdapter(), as_texts(table), given)
-    reading = call_with(TableReading, given)
-    phases = Phases(on_progress, reading=1)
-    phases("reading")(0.0, "reading")
-    source = read_table(open_table(table, reading).engine, reading)
-    phases.finish()
-    return source.counts
+    return count_as_called(InMemoryAdapter(), [table], given)
 
 
 @checked_keywords()
@@ -217,21 +205,8 @@ def evosplit_table(
         done = split_as_called(TableAdapter(), _with_output(table, output), given)
         return Divided(done.files[0], done.split)
     _refuse_output(output=output, partition_by_split=partition_by_split, ids_only=ids_only, dry_run=dry_run)
-    request, reading = call_with(Request, given), call_with(TableReading, given)
-    write_page = plan_page(report, request.lock_files)
-    phases = Phases(on_progress, reading=2, searching=6, placing=2)
-    check_locked_names(request, request.names())
-    phases("reading")(0.0, "reading")
-    opened = open_table(table, reading)
-    source = read_table(opened.engine, reading)
-    column_name(source, column, is_kfold=folds is not None)
-    split = run(source, request, adapter=TableAdapter, on_progress=phases("searching"))
-    phases("placing")(0.0, "placing")
-    made = Divided(opened.with_subsets(source, split, column), split)
-    if write_page is not None:
-        write_page(split.report(nouns=TableAdapter.nouns))
-    phases.finish()
-    return made
+    done = split_as_called(InMemoryAdapter(), [table], given)
+    return Divided(done.facts["table"], done.split)
 
 
 @checked_keywords()
@@ -281,20 +256,7 @@ def apply_split(
     if _in_files(table):
         return list(apply_as_called(TableAdapter(), _with_output(table, output), given).files)
     _refuse_output(output=output, partition_by_split=partition_by_split, ids_only=ids_only, dry_run=dry_run)
-    write_page = plan_page(report)
-    made = split if isinstance(split, Split) else Split.load(split)
-    reading = recorded_reading(TableAdapter(), made, **stated(TableReading, given))
-    phases = Phases(on_progress, reading=5, placing=5)
-    phases("reading")(0.0, "reading")
-    opened: InMemory = open_table(table, reading)
-    source = read_table(opened.engine, reading, need_labels=False)
-    found = replay(made, source)
-    phases("placing")(0.0, "placing")
-    divided = opened.with_subsets(source, found, column)
-    if write_page is not None:
-        write_page(found.report(nouns=TableAdapter.nouns))
-    phases.finish()
-    return divided
+    return apply_as_called(InMemoryAdapter(), [table], given).facts["table"]
 
 
 @checked_keywords()
@@ -344,11 +306,7 @@ def audit(
     given = locals()
     if _in_files(table):
         return audit_as_called(TableAdapter(), as_texts(table), given)
-    reading = call_with(TableReading, given)
-    phases = Phases(on_progress, reading=2, judging=8)
-    phases("reading")(0.0, "reading")
-    source = read_table(open_table(table, reading).engine, reading, divided=True)
-    return call_with(judge, given, source=source, on_progress=phases("judging"))
+    return audit_as_called(InMemoryAdapter(), [table], given)
 
 
 def _in_files(table: Any) -> bool:

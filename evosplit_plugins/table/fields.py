@@ -26,6 +26,7 @@ from evosplit_plugins.table.queries import PREFIX, Binned, CellColumns, Queries
 
 if TYPE_CHECKING:
     from evosplit_plugins.table.files import Opened
+    from evosplit_plugins.table.memory import InMemory
 
 __all__ = ["TableSource"]
 
@@ -48,8 +49,8 @@ class TableSource(Source):
         Where there is one row of counts for each row: the position of each in the table, if that is known.
     keys
         Where ids may repeat, because the table is divided already: the id and subset of each row.
-    opened
-        The files that it is in.
+    opened, held
+        The files that it is in; or what holds it in memory.
     state
         The cells that were counted last and what is in each group, with the question that they answer and the ids that
         are locked.
@@ -60,6 +61,7 @@ class TableSource(Source):
     order: Ints | None = None
     keys: Sequence[Any] | None = None
     opened: Opened | None = None
+    held: InMemory | None = None
     state: dict[str, Any] = field(default_factory=dict)
 
     @property

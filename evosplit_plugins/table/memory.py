@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from evosplit import EvoSplitError, Split
+from evosplit_plugins.adapter import Destination, Outcome, Write
+from evosplit_plugins.output import plan_page
+from evosplit_plugins.progress import OnProgress
+from evosplit_plugins.table.adapter import TableAdapter, TableReading
 from evosplit_plugins.table.duckdb_engine import DuckEngine, connect
 from evosplit_plugins.table.engine import Engine
 from evosplit_plugins.table.fields import TableSource
-from evosplit_plugins.table.reading import POSITION, with_labels
+from evosplit_plugins.table.reading import POSITION, read_table, with_labels
 from evosplit_plugins.table.writing import column_name, placed_rows
 
-if TYPE_CHECKING:
-    from evosplit_plugins.table.adapter import TableReading
-
-__all__ = ["InMemory", "kind_of", "open_table"]
+__all__ = ["InMemory", "InMemoryAdapter", "kind_of", "open_table"]
 
 _LIBRARIES = {"pandas": "DataFrame", "polars": "DataFrame", "pyarrow": "Table", "pyspark": "DataFrame"}
 
@@ -73,6 +74,47 @@ class InMemory:
         order = np.argsort(placed.column(POSITION).to_numpy())
         values: list[str] = placed.column("subset").take(order).to_pylist()
         return values
+
+
+class InMemoryAdapter(TableAdapter):
+    """The same for a table that a library holds, given as the only path; the outcome has it with its new column."""
+
+    needs_output = False
+
+    def read(
+        self, paths: Sequence[Any], options: Any, *, need_labels: bool = True, on_progress: OnProgress | None = None
+    ) -> TableSource:
+        """Count the labels where the table is; a small table is held row by row."""
+        held = _held(paths, options, on_progress)
+        return replace(read_table(held.engine, options, need_labels=need_labels), held=held)
+
+    def read_subsets(self, paths: Sequence[Any], options: Any, *, on_progress: OnProgress | None = None) -> TableSource:
+        """Read the subsets that a column tells apart."""
+        held = _held(paths, options, on_progress)
+        return replace(read_table(held.engine, options, divided=True), held=held)
+
+    def plan(self, to: Destination[Any, Any]) -> Write:
+        """Plan the new column, and the page of the report; nothing else is written."""
+        source: TableSource = to.source
+        column_name(source, to.options.column, is_kfold=to.subsets.is_kfold)
+        write_page = plan_page(to.options.report, to.inputs)
+
+        def write(split: Split, on_progress: OnProgress | None) -> Outcome:
+            assert source.held is not None  # noqa: S101  (it was read by this adapter)
+            made = source.held.with_subsets(source, split, to.options.column)
+            if write_page is not None:
+                write_page(split.report(nouns=to.nouns))
+            return Outcome(split, facts={"table": made})
+
+        return write
+
+
+def _held(paths: Sequence[Any], options: TableReading, on_progress: OnProgress | None) -> InMemory:
+    """Open the only table, and report that it is being read."""
+    if on_progress is not None:
+        on_progress(0.0, "reading")
+    (table,) = paths
+    return open_table(table, options)
 
 
 def kind_of(table: Any) -> str | None:
