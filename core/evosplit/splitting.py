@@ -204,18 +204,12 @@ def _solve(
         label_weights=label_weights,
     )
     _check_respect(method, solver, counts, constraints)
-    notes: tuple[str, ...] = ()
-    aims = subsets
-    if constraints is not None:
-        aims, notes = _around_locks(subsets, constraints)
-        notes = (*notes, *_large_groups(aims, constraints))
-        for note in notes:
-            warn(note)
+    aims, notes = (subsets, ()) if constraints is None else _reachable(subsets, constraints)
     if not counts.totals.any() and not (constraints is not None and constraints.strata):
-        nothing = "no sample carries any label, so there is nothing to balance: the split is random."
-        notes = (*notes, nothing)
-        warn(nothing)
+        notes = (*notes, "no sample carries any label, so there is nothing to balance: the split is random.")
         solver = resolve_method("random")
+    for note in notes:
+        warn(note)
     from evosplit import _kernels
 
     with _kernels.when_compiling(lambda: run.report(0.0, "compiling, once after installation")):
@@ -235,23 +229,22 @@ def _solve(
         notes = (*notes, run.stopped)
     front = _front(problem, solution.assignments, run.stream)
     chosen = pick_from(front, pick)
-    settings = {
-        "method": method if isinstance(method, str) else repr(method),
-        "objectives": list(problem.objectives),
-        "cover": cover,
-        **_asked(constraints),
-        "pick": int(pick) if isinstance(pick, (int, np.integer)) else pick,
-        "effort": effort,
-        "seed": int(seed) if isinstance(seed, (int, np.integer)) else None,
-        "engine": ENGINE_VERSION,
-    }
     made = Split(
         names=subsets.names,
         is_kfold=subsets.is_kfold,
         placement=front.placements[chosen],
         sample_ids=counts.ids,
         target_sizes=subsets.sizes,
-        settings=settings,
+        settings={
+            "method": method if isinstance(method, str) else repr(method),
+            "objectives": list(problem.objectives),
+            "cover": cover,
+            **_asked(constraints),
+            "pick": int(pick) if isinstance(pick, (int, np.integer)) else pick,
+            "effort": effort,
+            "seed": int(seed) if isinstance(seed, (int, np.integer)) else None,
+            "engine": ENGINE_VERSION,
+        },
         notes=(*notes, *solution.notes),
         front=front,
         chosen=chosen,
@@ -315,6 +308,12 @@ def _asked(constraints: Constraints | None) -> dict[str, Any]:
     if constraints.label_weights:
         asked["label_weights"] = dict(constraints.label_weights)
     return asked
+
+
+def _reachable(subsets: Subsets, constraints: Constraints) -> tuple[Subsets, tuple[str, ...]]:
+    """Aim at sizes that locks leave possible, and say what locks and groups do not allow."""
+    aims, notes = _around_locks(subsets, constraints)
+    return aims, (*notes, *_large_groups(aims, constraints))
 
 
 def _around_locks(subsets: Subsets, constraints: Constraints) -> tuple[Subsets, tuple[str, ...]]:

@@ -136,28 +136,9 @@ def read_coco(
         check_images_differ(tables)
         check_annotation_ids(tables, reassign_ids)
 
-    rows: list[FileRows] = []
-    n_rows = n_dropped = 0
-    nothing = np.zeros(0, dtype=np.int64)
-    for table in tables:
-        owners = owners_of(table, drop_orphans)
-        found = labelled(table, tables[0], owners, drop_orphans) if kind != "captions" else None
-        n_dropped += int((owners < 0).sum())
-        chosen = np.ones(len(table.image_ids), dtype=bool)
-        if having_annotations:
-            chosen[:] = False
-            chosen[owners[owners >= 0]] = True
-        images = np.where(chosen, np.cumsum(chosen) - 1 + n_rows, -1)
-        annotations = np.where(owners >= 0, images[owners], -1)
-        n_rows += int(chosen.sum())
-        if found is None:
-            rows.append(FileRows(images, annotations, nothing, nothing, nothing))
-        else:
-            instances = annotations[found.annotations]
-            rows.append(FileRows(images, annotations, instances, found.labels, found.positions))
+    rows, n_rows, n_dropped = _rows_of(tables, kind != "captions", having_annotations, drop_orphans)
     if n_rows == 0:
         raise EvoSplitError(f"{tables[0].file.path} holds no image with annotations; there is nothing to split")
-
     notes = [note for table in tables for note in table.file.notes]
     notes += [] if numbered else _differing_keys(tables)
     if n_dropped:
@@ -184,6 +165,32 @@ def read_coco(
     for file in data.files:
         file.release()
     return data
+
+
+def _rows_of(
+    tables: Sequence[Table], has_labels: bool, having_annotations: bool, drop_orphans: bool
+) -> tuple[list[FileRows], int, int]:
+    """Give each image a row, one file after the other; also returns how many there are, and annotations left out."""
+    rows: list[FileRows] = []
+    n_rows = n_dropped = 0
+    nothing = np.zeros(0, dtype=np.int64)
+    for table in tables:
+        owners = owners_of(table, drop_orphans)
+        found = labelled(table, tables[0], owners, drop_orphans) if has_labels else None
+        n_dropped += int((owners < 0).sum())
+        chosen = np.ones(len(table.image_ids), dtype=bool)
+        if having_annotations:
+            chosen[:] = False
+            chosen[owners[owners >= 0]] = True
+        images = np.where(chosen, np.cumsum(chosen) - 1 + n_rows, -1)
+        annotations = np.where(owners >= 0, images[owners], -1)
+        n_rows += int(chosen.sum())
+        if found is None:
+            rows.append(FileRows(images, annotations, nothing, nothing, nothing))
+        else:
+            instances = annotations[found.annotations]
+            rows.append(FileRows(images, annotations, instances, found.labels, found.positions))
+    return rows, n_rows, n_dropped
 
 
 def _of_rows(per_file: Iterable[Sequence[Any]], rows: Iterable[FileRows]) -> list[Any]:

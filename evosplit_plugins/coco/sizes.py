@@ -11,7 +11,7 @@ from scipy import sparse
 from evosplit import EvoSplitError, LabelCounts
 from evosplit_plugins.box_sizes import LIMITS, SIZES
 
-__all__ = ["count_cells", "count_sizes", "size_bins"]
+__all__ = ["count_cells", "count_sizes"]
 
 IntArray = npt.NDArray[np.int64]
 

@@ -23,7 +23,6 @@ from evosplit_plugins.progress import OnProgress
 from evosplit_plugins.source import Placement
 
 __all__ = [
-    "FILE_COLUMNS",
     "ID_COLUMNS",
     "find_files",
     "group_values",

@@ -22,7 +22,7 @@ from evosplit_plugins.output import Output
 from evosplit_plugins.progress import OnProgress
 from evosplit_plugins.staging import Staging, read_record, settle
 
-__all__ = ["Belongs", "check_split_names", "divided", "plan_output", "shard_bytes"]
+__all__ = ["Belongs", "check_split_names", "divided", "plan_output"]
 
 _SPLIT_NAME = re.compile(r"\w+(\.\w+)*")
 _UNITS = {"": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}

@@ -125,15 +125,7 @@ class Plan:
             ):
                 strange.append(str(self.path(spot)))
         if strange:
-            writers = {str(self.path((0, place))): run.writer for run in runs for place in run.files}
-            if others := [path for path in strange if writers.get(path, self.writer) != self.writer]:
-                raise EvoSplitError(
-                    f"{self.root} holds an output of the {writers[others[0]]} adapter ({listed(others, _SHOWN)}), "
-                    f"which {self.writer} does not replace; choose another output"
-                )
-            written = "written by EvoSplit, or was changed since" if len(strange) == 1 else "written by EvoSplit"
-            are = "exists, but was not" if len(strange) == 1 else "exist, but were not"
-            raise EvoSplitError(f"{listed(strange, _SHOWN)} {are} {written}; move it away, or choose another output")
+            raise self._not_ours(strange, runs)
         kept = [self.path(spot) for spot in existing if spot not in reports]
         if kept and self.root is not None and not self.overwrite:
             are = "exists" if len(kept) == 1 else "exist"
@@ -210,6 +202,18 @@ class Plan:
     def _replaces(self, run: Run) -> bool:
         own = run.writer == self.writer
         return own and ((self.overwrite and not self.keep) or any(str(place) in run.files for place in self.files))
+
+    def _not_ours(self, strange: Sequence[str], runs: Sequence[Run]) -> EvoSplitError:
+        """Return the error for files that this writer did not write, which names another that did."""
+        writers = {str(self.path((0, place))): run.writer for run in runs for place in run.files}
+        if others := [path for path in strange if writers.get(path, self.writer) != self.writer]:
+            return EvoSplitError(
+                f"{self.root} holds an output of the {writers[others[0]]} adapter ({listed(others, _SHOWN)}), "
+                f"which {self.writer} does not replace; choose another output"
+            )
+        written = "written by EvoSplit, or was changed since" if len(strange) == 1 else "written by EvoSplit"
+        are = "exists, but was not" if len(strange) == 1 else "exist, but were not"
+        return EvoSplitError(f"{listed(strange, _SHOWN)} {are} {written}; move it away, or choose another output")
 
     def _check_not_linked_inside(self, root: Path) -> None:
         """Refuse an output directory that only a link leads into an input."""

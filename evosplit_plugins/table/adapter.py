@@ -20,7 +20,7 @@ from evosplit_plugins.table.files import open_files
 from evosplit_plugins.table.reading import read_table
 from evosplit_plugins.table.writing import TableOutput
 
-__all__ = ["ENGINES", "TableAdapter", "TableReading", "TableWriting"]
+__all__ = ["TableAdapter", "TableReading", "TableWriting"]
 
 ENGINES = ("duckdb", "spark")
 _DETECTED = (".parquet", ".pq", ".jsonl", ".csv", ".tsv")

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from evosplit_plugins.table.adapter import TableReading
     from evosplit_plugins.table.files import Opened
 
-__all__ = ["FORMS", "MOST_ROWS", "POSITION", "data_files", "form_of", "partition_root", "read_table",
+__all__ = ["MOST_ROWS", "POSITION", "data_files", "partition_root", "read_table",
            "with_labels"]  # fmt: skip
 
 FORMS = {".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".tsv": "csv", ".jsonl": "json", ".ndjson": "json",

@@ -13,7 +13,7 @@ from evosplit.errors import MissingExtraError
 from evosplit.wording import listed
 from evosplit_plugins.yolo.images import Disk, absolute, is_image, read_text
 
-__all__ = ["CLASSIFY", "DETECT", "NDJSON", "Description", "describe", "load_yaml", "looks_like_yolo"]
+__all__ = ["CLASSIFY", "NDJSON", "Description", "describe", "load_yaml", "looks_like_yolo"]
 
 DETECT, CLASSIFY, NDJSON = "detect", "classify", "ndjson"
 _YAML = (".yaml", ".yml")

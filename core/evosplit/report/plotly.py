@@ -92,15 +92,7 @@ def _share_figure(table: ShareTable, unit: str, random: Sequence[float] = ()) ->
         cross = {"color": ACCENT, "size": 9, "symbol": "x"}
         traces.append(_trace("none at all", [-100] * len(lacking), heights, hover, cross))
     if random:
-        right = [100 * min(value, _FURTHEST) for value in random]
-        left = [-min(width, 100) for width in right]
-        widths = [end - start for start, end in zip(left, right, strict=True)]
-        hover = [
-            f"{escape(name)}<br>off by {percent(off)} in random splits, on average"
-            for name, off in zip(table.names, random, strict=True)
-        ]
-        bar = {"type": "bar", "orientation": "h", "base": left}
-        traces.append(_trace("random splits", widths, rows, hover, {"color": GREY, "opacity": 0.25}, **bar))
+        traces.append(_random_bars(table.names, random))
     points = [abs(x) for trace in traces[:k] for x in trace["x"] if x is not None]
     near = not lacking and max([*points, *(100 * value for value in random)], default=0) <= 50
     ticks = [-100, -50, 0, 50, 100, 150]
@@ -135,6 +127,19 @@ def _share_figure(table: ShareTable, unit: str, random: Sequence[float] = ()) ->
             "legend": {"orientation": "h", "x": 0, "y": 1.01, "yanchor": "bottom", "traceorder": "normal"},
         },
     }
+
+
+def _random_bars(names: Sequence[str], random: Sequence[float]) -> dict[str, Any]:
+    """Draw how far off random splits are on either side, as far as the axis goes."""
+    right = [100 * min(value, _FURTHEST) for value in random]
+    left = [-min(width, 100) for width in right]
+    widths = [end - start for start, end in zip(left, right, strict=True)]
+    hover = [
+        f"{escape(name)}<br>off by {percent(off)} in random splits, on average"
+        for name, off in zip(names, random, strict=True)
+    ]
+    bar = {"type": "bar", "orientation": "h", "base": left}
+    return _trace("random splits", widths, list(range(len(names))), hover, {"color": GREY, "opacity": 0.25}, **bar)
 
 
 def front_figure(front: ParetoFront, chosen: int, *, selected: int | None = None) -> dict[str, Any]:
