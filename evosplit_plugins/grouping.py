@@ -175,8 +175,8 @@ def find_copies(pictures: Sequence[str | None], locked: Sequence[str | None] | N
     Parameters
     ----------
     pictures
-        What names the picture of each sample; None where it is not known. A name that most samples carry is no name
-        of a picture.
+        What names the picture of each sample; None where it is not known. A name that most samples carry names no
+        picture.
     locked
         The subset in which each sample stays, None where it is free.
 

@@ -21,9 +21,9 @@ _SHOWN = 20
 
 
 def separator_in(heading: str, path: Path, known: Collection[str] = ()) -> str:
-    r"""Find what stands between the cells of a CSV file: what cuts its first line into the most columns that are known.
+    r"""Find the separator of a CSV file: the one with which its first line has the most known columns.
 
-    If several signs do, the one that gives the most cells; one that cuts through quotes is never taken.
+    Of several such, the one that gives the most cells; one that cuts through quotes is never taken.
 
     Parameters
     ----------

@@ -186,8 +186,8 @@ class EvoSplitShuffleSplit(_EvoSplitter):
     n_splits
         Number of repetitions.
     test_size, train_size
-        A fraction, or a number of samples. Without `train_size` everything else is for training, without both
-        a tenth is for testing; what neither claims is in no set.
+        A fraction, or a number of samples. If one is given, the other set gets the rest; if none is, a tenth is for
+        testing. Samples that neither of two sizes claims are in no set.
     method, objectives, cover, min_per_label, label_weights, pick, effort, time_limit, n_jobs, random_state
         As in `EvoSplitKFold`.
 

@@ -72,7 +72,7 @@ class GroupIndex:
 
 @dataclass(frozen=True, eq=False)
 class Stratum:
-    """A further column to balance: for each sample, how often it has each of some categories (mostly once)."""
+    """A further column to balance: how often each of its categories occurs in each sample (mostly one, once)."""
 
     name: str
     counts: LabelCounts
@@ -146,7 +146,7 @@ def resolve_constraints(
 ) -> Constraints | None:
     """Check what the user asks for; None if it is nothing.
 
-    Groups may be a `GroupIndex` already: so adapters keep rows whole that stand for several samples.
+    Groups may be a `GroupIndex` already, with which adapters keep rows together that stand for several samples.
 
     Examples
     --------

@@ -74,7 +74,8 @@ class CoverCost:
     Attributes
     ----------
     labels
-        How many labels have samples in a subset whose share is so small that none would be closer to it.
+        How many labels have samples in a subset whose share of them is less than half a sample, so that none would be
+        closer.
     ld, ld_without
         LD, and about what it would be if these samples were in the subsets where they do the least harm.
     """
@@ -132,8 +133,8 @@ def fewest_empty(counts: LabelCounts, sizes: tuple[int, ...], constraints: Const
     """Bound from below how many label-subset combinations stay empty in a split of these sizes.
 
     Each label on its own gives the first bound. Labels that share their few samples, and subsets too small for all
-    labels, leave more empty: an integer programme over the rarest labels finds how many or, where a second is not
-    enough, a bound of that.
+    labels, leave more empty: an integer programme over the rarest labels finds how many, or a bound of it if that takes
+    longer than a second.
 
     Examples
     --------

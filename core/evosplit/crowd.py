@@ -37,7 +37,7 @@ class Shares:
     dealt
         How many units each subset gets as its share, rounded down, and those locked into it.
     needs
-        What it then lacks of its share, less than one unit, or about as little.
+        What each subset then lacks of its share: less than one unit, or little more.
     """
 
     dealt: Ints
@@ -52,9 +52,10 @@ class Crowd:
     ----------
     type_of_row, copies
         The type of each row, and how many samples it stands for.
-    locked_rows, locked_copies
-        The subset into which each row is locked, where each is one sample; else how many of its samples are locked into
-        each subset (rows x k), None if none is.
+    locked_rows
+        Where each row is one sample: the subset into which it is locked, -1 if it is free.
+    locked_copies
+        Where rows stand for several samples: how many of each are locked into each subset (rows x k); None if none are.
     locked, placed
         Tables (types x k): how many units of each type are locked into each subset, and how many are in it before the
         search.

@@ -50,7 +50,8 @@ class EvoSplitError(ValueError):
         Parameters
         ----------
         say
-            Is given the name and the value as Python writes it, or "" without one; None leaves both as they are.
+            Called with the name and the value as Python writes it ("" without one); returning None leaves both as they
+            are.
 
         Examples
         --------

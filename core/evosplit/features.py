@@ -129,7 +129,7 @@ def lay_out(
     strata
         The categories of each stratum, row by row.
     pair_entries
-        How many label pairs, counted in each row, get a column at most; of more, a sample does.
+        The most label pairs, counted in each row, that get columns; of more, only a part does.
 
     Examples
     --------

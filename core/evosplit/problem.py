@@ -61,7 +61,7 @@ class SplitProblem:
         The type of each unit; the number of units of each type, placed ones included; the number of samples in a unit
         of each type.
     unit_of_sample
-        The unit of each sample, None if they are the same.
+        The unit of each sample; None where each is a unit itself.
     locked
         The subset in which each unit stays, -1 for those that are free.
     crowd
@@ -300,8 +300,8 @@ def build_problem(
     """Merge equal units into types and lay out the feature columns of the objectives.
 
     Where the distinct samples have more than `pair_entries` label pairs, only a sample of the pairs is laid out. With
-    `as_table`, and always where rows stand for several samples, a split is a table, and of very many samples most are
-    placed; but groups stay units of their own.
+    `as_table`, and always where rows stand for several samples, a split is a table, and most of very many samples are
+    placed before the search. Groups stay units of their own.
     """
     strata = constraints.strata if constraints is not None else ()
     wanted = checked_objectives(objectives, bool(strata))

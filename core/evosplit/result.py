@@ -178,7 +178,7 @@ class Split:
         return replace(measured, flz_bound=self.constraints.flz_bound(self.counts, len(self.names)))
 
     def report(self, nouns: Nouns | None = None) -> SplitReport:
-        """Compare this split with random ones and with what is possible; print it, or use its `to_dict()`.
+        """Return a report that compares this split with random ones and with what is possible: print it, for example.
 
         `nouns` says what samples and labels are called in it, such as images and classes.
         """

@@ -65,9 +65,9 @@ def split(
         label pairs and over labels), "random"; or a method object with parameters of its own.
     objectives
         What to balance: any of "samples" (samples with a label, LD), "instances" (occurrences of a label, LD'), "pairs"
-        (samples with two labels together, LPD; with "instances" but without "samples" the form over occurrences that
-        the paper's tables report), "triplets" and "strata". By default samples, instances and pairs, and strata if
-        there are any; the paper's methods take instances and pairs.
+        (samples with two labels together, LPD), "triplets" and "strata". By default samples, instances and pairs, and
+        strata if there are any; the paper's methods take instances and pairs. With "instances" but without "samples",
+        pairs are measured over occurrences, as in the paper's tables.
     cover
         Give every subset at least one sample of every label that has enough samples. With many rare labels and a small
         subset, that may make labels more than twice as uneven as necessary, or add more than a tenth (and more than
@@ -97,8 +97,8 @@ def split(
     n_jobs
         Threads to use; -1 for all cores. The result does not depend on it.
     seed
-        An integer, a numpy Generator (drawn from), or None for a different split each time. An integer fixes the split,
-        on every machine; that of the paper's methods for the same versions of numpy and pymoo.
+        An integer, a numpy Generator (drawn from), or None for a different split each time. An integer fixes the split
+        on every machine; with the paper's methods, for the same versions of numpy and pymoo.
     on_progress
         Called with the fraction done (0 ... 1) and a message; returning False stops with the best so far.
 

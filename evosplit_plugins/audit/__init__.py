@@ -1,4 +1,4 @@
-"""Judge splits that exist: how good they are, where they hurt, what leaks, what EvoSplit would give instead.
+"""Judge splits that exist: how even they are, what leaks, what EvoSplit would give instead.
 
 >>> import numpy as np
 >>> from evosplit import LabelCounts

@@ -193,7 +193,8 @@ def audit(
     same_bytes
         Also look for files of the same content in different subsets.
     compare
-        Whether to make a split of the same sizes with EvoSplit for comparison. It keeps together what leaks here.
+        Whether to make a split of the same sizes with EvoSplit for comparison. That split keeps
+        together what leaks here.
     effort, time_limit, n_jobs, seed
         Of that split, as in `evosplit.split`.
     on_progress

@@ -200,7 +200,7 @@ def apply_split(
     output, image_root, layout, images, polygons, train_files, gzip, report, overwrite, dry_run, on_progress
         As for `evosplit_coco`.
     having_annotations, count_crowd, drop_orphans, coerce_ids, reassign_ids
-        As for `evosplit_coco`; None as when the split was made.
+        As for `evosplit_coco`; None means as when the split was made.
 
     Returns
     -------

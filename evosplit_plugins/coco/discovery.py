@@ -23,7 +23,7 @@ _TOKEN = re.compile(rb'"([^"\\]*(?:\\.[^"\\]*)*)"(?:\s*:\s*(?=(\S)))?|[{}\[\]]',
 def is_annotation_file(path: Path) -> bool:
     """Tell from the beginning of a file whether it looks like COCO: a JSON object with a list of images.
 
-    Where the annotations come first and are long, they have to do.
+    Where long annotations come before the images, a list of annotations is enough.
     """
     if not path.name.lower().endswith(SUFFIXES):
         return False

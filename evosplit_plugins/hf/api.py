@@ -202,17 +202,17 @@ def evosplit_hf(
     group_regex
         Rows stay together whose file names match with the same text (of the first parentheses, if there are any).
     group_copies
-        Keep rows of the same picture together, because they would leak from one subset into another: rows with the
-        same path in a column called `file_name`, `path` or the like, else in the pictures themselves. Roboflow's copies
-        of one source are one picture. Of a stream no files are known.
+        Keep rows of the same picture together, because they would leak from one subset into another. The picture is
+        the same if its path is, in a column called `file_name`, `path` or the like, else in the pictures themselves;
+        Roboflow's copies of one source are one picture. Of a stream no files are known.
     stratify_by
         What to balance beside the labels: one column or several (dotted as above) of strings, booleans,
         numbers or ClassLabel, or of lists of them.
     locked
-        Rows that stay where they are, while the others are placed so that the whole comes out balanced. Of a
-        `DatasetDict` the names of splits, such as `["test"]`; or for each subset its rows, `{"test": row numbers}`,
-        with `key` its ids or a `Dataset` with that column; the path of a text file with a file name or id in each line,
-        or of a saved split; None for those of the split of that name.
+        Rows that stay where they are, while the others are placed so that the whole comes out balanced. For a
+        `DatasetDict`, the names of splits, such as `["test"]`. Or a mapping from subset names to their rows: row
+        numbers; with `key`, ids or a `Dataset` with that column; the path of a text file with a file name or id in each
+        line, or of a saved split; or None for those of the split of that name.
     method, objectives, cover, min_per_label, label_weights, pick, effort, time_limit, n_jobs
         As in `evosplit.split`.
     seed
@@ -305,8 +305,8 @@ def apply_split(
     split
         The split, or the path of a saved one.
     key
-        The column that holds the split's ids, or the file names that it knows. Without it the rows are found by what
-        the split was made with, by `image_id` or `id`, or by their files; else they are row numbers.
+        The column that holds the split's ids, or the file names that it knows. Without it rows are found by the key
+        that the split was made with, by `image_id` or `id`, or by their files; else the ids are taken for row numbers.
     folds
         Give a list with one `DatasetDict` of train and test per subset, each subset being the test set once; by
         default if the split was made by folds.

@@ -145,7 +145,7 @@ def evosplit_table(
         A table of the same kind (or a file) with a row for each label, where the labels are not in the table itself;
         `label_column` is then one of its columns. Rows that it does not name have no label.
     label_table_id
-        Its column with the ids; by default called as in the table.
+        The column of `label_table` with the ids; by default it has the same name as in the table.
     subset_column
         The column with subsets that exist, for `locked`; by default `subset` or `split`. A new column of the same name
         replaces it.
@@ -154,13 +154,13 @@ def evosplit_table(
     unique_ids
         The ids are known to be unique: do not look for repeated ones, which takes a pass over them.
     engine
-        For files, "duckdb", which None means, or "spark" for the active session.
+        For files: "duckdb" (the default), or "spark" for the active session.
     column
         What the new column is called.
     output
         For files: the directory to write into, with `split.json` beside the table; never an input.
     partition_by_split
-        For files: write a folder that has one for each subset, as Hive does (`split=train`), instead of a column.
+        For files: write a folder for each subset, named as Hive does (`split=train`), instead of a column.
     ids_only
         For files: write a list of ids for each subset instead of the table.
     report
@@ -173,7 +173,7 @@ def evosplit_table(
         Columns: rows with an equal value in one of them stay together.
     group_regex
         Rows stay together whose ids, if they are file names, match with the same text. Where rows are only counted,
-        what DuckDB and Spark do not take as Python does is refused.
+        an expression that DuckDB or Spark would read otherwise than Python is refused.
     group_copies
         Keep rows together whose ids name the same picture.
     stratify_by
@@ -232,9 +232,9 @@ def apply_split(
     dry_run: bool = False,
     on_progress: OnProgress | None = None,
 ) -> Any:
-    """Give the rows of a table the subsets of a split made before; samples are found by id, whichever adapter split.
+    """Give the rows of a table the subsets of an existing split; they are found by id, whichever adapter made it.
 
-    The split of a table that was only counted is found by its kinds of rows, and applied to the table that was split.
+    The split of a table whose rows were only counted finds them by their kind; it is applied to that same table.
 
     Parameters
     ----------
@@ -243,7 +243,7 @@ def apply_split(
     split
         The split, or the path of its manifest `split.json`.
     id_column, label_column, delimiter, label_table, label_table_id, subset_column, histogram, unique_ids, engine
-        As for `evosplit_table`; None as when the split was made.
+        As for `evosplit_table`; None means as when the split was made.
     column, output, partition_by_split, ids_only, report, overwrite, dry_run, on_progress
         As for `evosplit_table`.
 

@@ -138,7 +138,7 @@ class Engine(ABC):
     def ascends(self, column: str) -> bool:
         """Tell whether each value of a column is greater than the one before it, where that is quickly seen.
 
-        None of them is then there twice, and nothing has to be brought together to know it.
+        Then no value is there twice, which is known without sorting or grouping.
         """
         return False
 

@@ -46,13 +46,13 @@ class Opened:
 
     @property
     def base(self) -> str:
-        """What the file is called that is written: as the only one that was read, or after the folder."""
+        """The name of the file that is written: that of the only one that was read, or after the folder."""
         suffix = self.files[0].suffix.lower()
         return f"{self.stem}{'.jsonl' if suffix == '.json' else suffix}"
 
     @property
     def stem(self) -> str:
-        """What it is called without its suffix: the folder of partitions, which holds nothing but them."""
+        """The same without its suffix: the name of the folder of partitions."""
         only = self.paths[0] if len(self.paths) == 1 else None
         stem = "table" if only is None else only.stem if only.is_file() else only.resolve().name
         return stem or "table"

@@ -77,7 +77,7 @@ class InMemory:
 
 
 class InMemoryAdapter(TableAdapter):
-    """The same for a table that a library holds, given as the only path; the outcome has it with its new column."""
+    """The adapter for a table that a library holds: given as the only path, it comes back among the outcome's facts."""
 
     needs_output = False
 

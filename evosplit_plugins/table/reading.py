@@ -131,7 +131,6 @@ def read_table(
     subset = usual_column(columns, SUBSETS)
     if how.subset_column is not None:
         subset = find_column(columns, how.subset_column, (), "the subsets", "subset_column", called)
-    notes: list[str] = []
     labels = _labels(engine, columns, how, called, need_labels=need_labels)
     queries = Queries(engine, id_column, labels, subset)
     n_rows, repeats = _checked_rows(queries, called, unique=not how.unique_ids, divided=divided)
@@ -152,8 +151,8 @@ def read_table(
         return count_subsets(queries, called, common, repeats=repeats)
     if wanted:
         cells = count_cells(queries, CellColumns(), called)
-        return TableSource(counts=cells.counts, is_histogram=True, notes=tuple(notes), state={"plain": cells}, **common)
-    return _rows(queries, common, notes, divided=divided)
+        return TableSource(counts=cells.counts, is_histogram=True, state={"plain": cells}, **common)
+    return _rows(queries, common, divided=divided)
 
 
 def _columns(engine: Engine) -> dict[str, ColumnType]:
@@ -347,7 +346,7 @@ def _check_counts(queries: Queries, called: str) -> None:
             )
 
 
-def _rows(queries: Queries, common: dict[str, Any], notes: list[str], *, divided: bool) -> TableSource:
+def _rows(queries: Queries, common: dict[str, Any], *, divided: bool) -> TableSource:
     """Read the id and labels of each row, in the order of the ids."""
     engine = queries.engine
     position = POSITION if POSITION in engine.columns else None
@@ -362,14 +361,16 @@ def _rows(queries: Queries, common: dict[str, Any], notes: list[str], *, divided
     found = found.take(order)
     ids = [ids[row] for row in order]
     subsets = None
+    notes: tuple[str, ...] = ()
     keys: list[Any] = list(ids)
+
     if queries.subset is not None:
         values = [None if each is None else str(each) for each in found.column("v0").to_pylist()]
         left_out = sum(not each for each in values)
         if divided and left_out:
             keep = [row for row, each in enumerate(values) if each]
             found, ids, values = found.take(keep), [ids[row] for row in keep], [values[row] for row in keep]
-            notes.append(f"{left_out:,} rows without a subset were left out.")
+            notes = (f"{left_out:,} rows without a subset were left out.",)
         keys = list(zip(ids, values, strict=True))
         names = tuple(sorted(sorted({each for each in values if each}), key=usual_order))
         number = {name: j for j, name in enumerate(names)}
@@ -382,6 +383,6 @@ def _rows(queries: Queries, common: dict[str, Any], notes: list[str], *, divided
         subsets=subsets,
         keys=keys if divided else None,
         order=None if position is None else np.array(found.column("at").to_pylist(), dtype=np.int64),
-        notes=tuple(notes),
+        notes=notes,
         **common,
     )

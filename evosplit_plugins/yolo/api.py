@@ -185,7 +185,7 @@ def apply_split(
     output, root, names, layout, images, report, overwrite, dry_run, on_progress
         As for `evosplit_yolo`.
     drop_bad, having_annotations
-        As for `evosplit_yolo`; None as when the split was made.
+        As for `evosplit_yolo`; None means as when the split was made.
 
     Returns
     -------

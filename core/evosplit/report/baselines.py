@@ -48,9 +48,9 @@ class Baselines:
     draws
         How many random splits were drawn.
     stratified
-        The measures of iterative stratification over labels ("is") and over label pairs ("sois"); empty where groups
-        are to stay whole, and without those that would take too long: up to 2 million labels of samples, and for pairs
-        up to 10,000 labels and 1 million label pairs in the distinct label sets.
+        The measures of iterative stratification over labels ("is") and over label pairs ("sois"). Empty where groups
+        are to stay whole; a method is left out where it would take too long: beyond 2 million labels of samples, for
+        pairs also beyond 10,000 labels or 1 million label pairs in the distinct label sets.
     """
 
     random: dict[str, float]

@@ -49,7 +49,7 @@ class LabelRow:
         The `deviation` of random splits, on average.
     misplaced
         How many samples would have to move until the label, on its own, is as close to its shares as whole samples
-        allow; or as close as that and one sample in every subset (or `min_per_label`) allow.
+        allow, with or without one sample (or `min_per_label`) in every subset, whichever is nearer.
     missing
         The subsets without any sample of it.
     """
@@ -237,7 +237,7 @@ class SplitReport:
 
     @property
     def missing_bound(self) -> int:
-        """No split of these sizes has a smaller `n_missing`; that of FLZ counts labels that never occur as well."""
+        """A lower bound of `n_missing` at these sizes; unlike `measures.flz_bound` without labels that never occur."""
         return self.measures.flz_bound - (self.measures.flz - self.n_missing)
 
     @property
