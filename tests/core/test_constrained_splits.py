@@ -5,11 +5,13 @@ from __future__ import annotations
 import copy
 import itertools
 import warnings
+from functools import partial
 
 import naive
 import numpy as np
 import pandas as pd
 import pytest
+import searches
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from searches import few, few_large_groups
@@ -26,6 +28,7 @@ from evosplit.ratios import resolve_subsets
 
 NAMES = ("train", "val", "test")
 RATIOS = {"train": 0.7, "val": 0.2, "test": 0.1}
+long_tailed = partial(searches.long_tailed, m=120, q=6, seed=1)
 SEARCHES = pytest.mark.parametrize("counted", [True, False, None], ids=["counted", "given", "exhaustive"])
 
 
@@ -40,14 +43,6 @@ def choose_search(monkeypatch, counted):
     """Take odds against counted totals (True) or given ones (False), or try everything that is small (None)."""
     monkeypatch.setattr(landscape, "COUNTED_COLUMNS", 0 if counted is False else 256)
     monkeypatch.setattr(exhaustive, "MOST_WAYS", 100_000 if counted is None else 0)
-
-
-def long_tailed(m=120, q=6, seed=1):
-    """Draw frequent and rare labels, some of which go together and some of which repeat."""
-    rng = np.random.default_rng(seed)
-    present = rng.random((m, q)) < 0.6 / np.arange(1, q + 1)
-    present[:, 1] |= present[:, 2] & (rng.random(m) < 0.7)
-    return present * rng.integers(1, 3, size=(m, q))
 
 
 def uneven_groups(m=120, n=40, seed=1):
