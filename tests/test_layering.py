@@ -164,10 +164,33 @@ def test_names_that_others_import_are_public(path):
             assert alias.name in public or inside.exists() or (module / alias.name).is_dir(), (node.module, alias.name)
 
 
+@pytest.mark.parametrize("path", [*CORE_FILES, *PLUGIN_FILES], ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_public_names_are_there(path):
+    """Each name of `__all__` is defined or imported by its module, and named once."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    bound = {"__version__"}
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and node in tree.body:
+            bound.add(node.name)
+        elif isinstance(node, (ast.Assign, ast.AnnAssign)):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            bound |= {each.id for target in targets for each in ast.walk(target) if isinstance(each, ast.Name)}
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            bound |= {(alias.asname or alias.name).partition(".")[0] for alias in node.names}
+    assert exported(path) <= bound
+    listed = [ast.literal_eval(node.value) for node in tree.body if isinstance(node, ast.Assign) and named_all(node)]
+    assert all(len(set(names)) == len(names) for names in listed)
+
+
+def named_all(node):
+    """Tell whether an assignment is that of `__all__`."""
+    return any(getattr(each, "id", "") == "__all__" for each in node.targets)
+
+
 def exported(source):
     """List the names of a module's `__all__`; dunder names are for everybody."""
     for node in ast.parse(source.read_text(encoding="utf-8")).body:
-        if isinstance(node, ast.Assign) and any(getattr(each, "id", "") == "__all__" for each in node.targets):
+        if isinstance(node, ast.Assign) and named_all(node):
             return {*ast.literal_eval(node.value), "__version__"}
     return {"__version__"}
 
