@@ -987,15 +987,19 @@ class TestExecute:
 
 def panel_call(foo, dataset, method=None, state=None, **params):
     """Call a method of the panel as the App does; gives the operations that it asks for, by name."""
-    lists = {name: value for name, value in (state or {}).items() if name in ("run", "beside")}
-    clicked = {name: value for name, value in (state or {}).items() if name not in lists}
-    ctx = context(dataset, {"panel_id": "p", "panel_state": lists, "__method__": method, **params})
-    ctx.store("evosplit_panel").set("p", clicked)
+    ctx = context(dataset, {"panel_id": "p", "panel_state": {}, "__method__": method, **params})
+    ctx.store("evosplit_panel").set("p", state or {})
     foo.get_operator(PANEL).execute(ctx)
     found = {}
     for request in ctx.executor._requests:
         found.setdefault(request.operator_uri, []).append(request.params)
+    assert not [name for name in found if "panel_state" in name]  # with which the App would load the dataset anew
     return found
+
+
+def remembered(dataset):
+    """Give what the panel keeps in the database."""
+    return context(dataset).store("evosplit_panel").get("p")
 
 
 def panel_schema(operations):
@@ -1087,9 +1091,8 @@ class TestPanel:
         """A clicked point is shown beside the one in use; applying it re-tags and can be undone."""
         split, other = split_with_front(dataset), 2
         tags = dataset.values("tags")
-        clicked = panel_call(foo, dataset, "on_point", idx=other)
-        assert context(dataset).store("evosplit_panel").get("p") == {"point": other}
-        assert "patch_panel_state" not in clicked  # with which the App would load the dataset anew
+        panel_call(foo, dataset, "on_point", idx=other)
+        assert remembered(dataset) == {"point": other}
         operations = panel_call(foo, dataset, "on_apply", state={"point": other})
         assert "reload_samples" in operations
         wanted = split.pick(other)
@@ -1199,20 +1202,24 @@ class TestPanel:
         found = dict(zip(drawn, beside_it["x"], strict=True))
         assert found["cat"] == pytest.approx(100 * wanted["cat"])
         assert schema["beside_header"]["view"]["description"].startswith("Of 3 labels, ")
+        assert schema["beside"]["view"]["label"].startswith(f"Compare with {beside_it['name']}: ")
+        unfolded = panel_schema(panel_call(foo, dataset, "on_offered", state=state))
+        buttons = unfolded["beside_choices"]["type"]["properties"].values()
+        assert {"nothing", state["beside"]} <= {each["view"]["params"]["value"] for each in buttons}
+        panel_call(foo, dataset, "on_beside", state={**state, "unfolded": "beside"}, value="point:1")
+        assert remembered(dataset) == {**state, "beside": "point:1", "unfolded": None}
+        panel_call(foo, dataset, "render", state={"beside": "point:1"})  # the latest split has no such point
 
     def test_a_new_split_is_shown(self, foo, dataset):
-        """After a run an open panel turns from the split that its list shows to the latest."""
+        """After a run an open panel turns from the split that it shows to the latest."""
         evosplit_plugin().evosplit_fiftyone(dataset, (0.5, 0.5), **PARAMS)
         state = {"run": first_run(dataset), "beside": "nothing"}
-        spaces = {"children": [{"type": "evosplit_panel", "component_id": "p", "state": {"state": state}}]}
+        spaces = {"children": [{"type": "evosplit_panel", "component_id": "p", "state": {}}]}
         messages = operator(foo, "evosplit").execute(context(dataset, PARAMS, spaces=spaces))
         [asked] = [each.body.params for each in messages if each.body.operator_uri == PANEL]
-        assert asked == {"panel_id": "p", "panel_state": state, "__method__": "on_refresh"}
+        assert asked == {"panel_id": "p", "panel_state": {}, "__method__": "on_refresh"}
         operations = panel_call(foo, dataset, "on_refresh", state=state)
-        latest = operations["patch_panel_state"][0]["state"]
-        assert latest == {"run": first_run(dataset, -1)}
         assert panel_tables(operations)[SIZES][0]["samples"].split()[0] == "32"
-        assert "patch_panel_state" not in panel_call(foo, dataset, "on_refresh", state=latest)
 
     def test_clicks_while_applying(self, foo, dataset, monkeypatch):
         """What is clicked while a split is written is shown when it is written."""
@@ -1243,16 +1250,21 @@ class TestPanel:
         assert "the disk is full. The dataset is as it was" in operations["notify"][0]["message"]
 
     def test_other_runs(self, foo, dataset):
-        """An earlier split can be looked at."""
+        """An earlier split can be looked at: a button unfolds all of them, and folds them when one is chosen."""
         evosplit_plugin().evosplit_fiftyone(dataset, (0.5, 0.5), **PARAMS)
+        assert panel_schema(panel_call(foo, dataset, "on_load"))["run"]["view"]["name"] == "HeaderView"  # one only
         evosplit_plugin().evosplit_fiftyone(dataset, folds=4, **PARAMS)
         latest = panel_tables(panel_call(foo, dataset, "on_load"))
         assert [row["subset"] for row in latest[SIZES]] == ["fold0", "fold1", "fold2", "fold3"]
-        key = first_run(dataset)
-        operations = panel_call(foo, dataset, "on_run", value=key)
-        assert operations["patch_panel_state"][0]["state"] == {"run": key}
-        first = panel_tables(panel_call(foo, dataset, "render", state={"run": key}))
-        assert [row["subset"] for row in first[SIZES]] == ["train", "test"]
+        schema = panel_schema(panel_call(foo, dataset, "on_runs"))
+        offered = [each["view"] for each in schema["run_choices"]["type"]["properties"].values()]
+        assert [view["label"][:8] for view in offered] == ["Split 2:", "Split 1:"]
+        operations = panel_call(foo, dataset, "on_run", state=remembered(dataset), **offered[1]["params"])
+        assert "run_choices" not in panel_schema(operations)
+        assert panel_schema(operations)["run"]["view"]["label"] == offered[1]["label"]
+        assert [row["subset"] for row in panel_tables(operations)[SIZES]] == ["train", "test"]
+        folded = panel_call(foo, dataset, "on_runs", state={"unfolded": "run"})
+        assert "run_choices" not in panel_schema(folded)
 
     def test_bar_of_an_earlier_split(self, foo, fiftyone, dataset):
         """The bars of an earlier split show the samples that it held, not those of today's tags."""
@@ -1303,10 +1315,9 @@ class TestPanel:
     def test_runs_are_told_apart(self, foo, scene_dataset):
         """The list of runs says sizes, seed, effort, groups and when."""
         evosplit_plugin().evosplit_fiftyone(scene_dataset, (0.5, 0.5), group_by="scene", seed=7, **PARAMS)
-        choice = panel_schema(panel_call(foo, scene_dataset, "on_load"))["run"]["view"]["choices"][0]["label"]
-        assert re.fullmatch(
-            r"1: train 24, test 24 · seed 7 · effort fast · groups by scene \(\d{4}-\d\d-\d\d \d\d:\d\d UTC\)", choice
-        )
+        choice = panel_schema(panel_call(foo, scene_dataset, "on_load"))["run"]["view"]["description"]
+        made = r"Split 1: train 24, test 24 · seed 7 · effort fast · groups by scene \(\d{4}-\d\d-\d\d \d\d:\d\d UTC\)"
+        assert re.fullmatch(made, choice)
 
     @pytest.mark.parametrize(
         ("method", "opens"),
