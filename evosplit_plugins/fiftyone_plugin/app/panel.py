@@ -34,6 +34,7 @@ from evosplit_plugins.fiftyone_plugin.app.output import (
     table_columns,
     table_rows,
 )
+from evosplit_plugins.fiftyone_plugin.app.queued import add_queued, queued_runs
 from evosplit_plugins.fiftyone_plugin.app.recorded import (
     is_latest,
     load,
@@ -51,6 +52,7 @@ __all__ = ["EvoSplitPanel"]
 _MARGINS = {"container": {"sx": {"pl": 1, "pr": 2, "pt": 1, "pb": 4}}}  # in the App's units of 8 pixels
 _ROW = {"grid": {"sx": {"display": "flex", "flexWrap": "wrap", "gap": 1}}}  # a narrow panel breaks it
 _NOTHING = "nothing"
+_LATEST = {"run": None, "beside": None, "unfolded": None, "point": None}
 _POINTS_OFFERED = 20
 _REMEMBERED = 7 * 86_400  # seconds that a panel stays as it was left
 _IN_ROW = {"item": {"sx": {"width": "auto"}}}
@@ -81,7 +83,21 @@ class EvoSplitPanel(foo.Panel):  # type: ignore[misc]  # fiftyone is untyped
 
     def on_refresh(self, ctx: Any) -> None:
         """Show the latest split, as a panel that was just opened does."""
-        _remember(ctx, run=None, beside=None, unfolded=None, point=None, everything=False, details=False)
+        _remember(ctx, **_LATEST, everything=False, details=False, waited=_unfinished(ctx))
+
+    def on_look(self, ctx: Any) -> None:
+        """Look how far scheduled runs are; where one has ended, show what it wrote."""
+        waited, now = _remembered(ctx).get("waited") or [], _unfinished(ctx)
+        keys = runs.run_keys(ctx.dataset)
+        if keys and not set(waited) <= set(now):
+            run = load(ctx.dataset, keys[-1])
+            refresh_app(ctx, run.field, changed=run.created_field)
+            _remember(ctx, **_LATEST)
+        _remember(ctx, waited=now)
+
+    def on_show(self, ctx: Any) -> None:
+        """Show what a scheduled audit found."""
+        ctx.prompt(f"{PLUGIN}/show_audit", params={"run": ctx.params["run"]})
 
     def on_runs(self, ctx: Any) -> None:
         """Show or hide the recorded splits to choose from."""
@@ -141,7 +157,7 @@ class EvoSplitPanel(foo.Panel):  # type: ignore[misc]  # fiftyone is untyped
 
     def on_audit(self, ctx: Any) -> None:
         """Ask what to audit."""
-        ctx.prompt(f"{PLUGIN}/audit_split")
+        ctx.prompt(f"{PLUGIN}/audit_split", on_success=self.on_look)
 
     def on_save(self, ctx: Any) -> None:
         """Ask which split to save, and where."""
@@ -149,7 +165,7 @@ class EvoSplitPanel(foo.Panel):  # type: ignore[misc]  # fiftyone is untyped
 
     def on_export(self, ctx: Any) -> None:
         """Ask where to export the subsets to."""
-        ctx.prompt(f"{PLUGIN}/export_subsets")
+        ctx.prompt(f"{PLUGIN}/export_subsets", on_success=self.on_look)
 
     def on_bar(self, ctx: Any) -> None:
         """Show the samples behind a point in the grid."""
@@ -182,6 +198,8 @@ class EvoSplitPanel(foo.Panel):  # type: ignore[misc]  # fiftyone is untyped
     def render(self, ctx: Any) -> Any:
         """Draw the panel."""
         panel = types.Object()
+        queued = queued_runs(ctx.dataset)
+        add_queued(panel, ctx.dataset, queued, on_look=self.on_look, on_show=self.on_show)
         run = self._run(ctx)
         if run is None:
             self._render_empty(panel)
@@ -368,6 +386,11 @@ def _remember(ctx: Any, **values: Any) -> None:
 
 def _remembered(ctx: Any) -> dict[str, Any]:
     return ctx.store(PANEL).get(ctx.panel_id) or {}
+
+
+def _unfinished(ctx: Any) -> list[str]:
+    """Return the keys of the scheduled runs that have not ended."""
+    return [run.key for run in queued_runs(ctx.dataset) if not run.ended]
 
 
 def _beside_in(ctx: Any, offered: Mapping[str, str]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -120,6 +121,20 @@ class App:
             except self.page_error():  # a form that was just being resolved again has not taken it
                 continue
         return output
+
+    def schedule(self, form):
+        """Have what a form asks for done in the background."""
+        chosen = self.button("Schedule", form)
+        for _ in range(10):
+            form.get_by_role("button", name="Execute").locator("xpath=following-sibling::button").click()
+            try:
+                self.page.get_by_role("menuitem", name="Schedule").click(timeout=3_000)
+                chosen.click(timeout=3_000)
+                form.wait_for(state="detached", timeout=3_000)
+                break
+            except self.page_error():  # a form that was just being resolved again
+                continue
+        self.see(self.page.get_by_text("Operation successfully scheduled"))
 
     def run_operator(self, label):
         """Find an operator in the operator browser and open it."""
@@ -340,6 +355,29 @@ def test_counting_proposal_and_clicks(app, scene_pictures):
         app.button("Cancel").click()
 
 
+def test_equal_names(app, new_pictures, picture, tmp_path):
+    """Files of equal names in two folders are proposed as groups; a button takes that, and the pairs stay together."""
+    dataset = new_pictures()
+    for folder in ("cam1", "cam2"):
+        (tmp_path / folder).mkdir()
+    names = [f"cam1/{i:04}.png" for i in range(35)] + [f"cam2/{i:04}.png" for i in range(0, 35, 7)]
+    dataset.set_values("filepath", [str(shutil.copy(picture, tmp_path / name)) for name in names])
+    app.open(dataset)
+    form = app.open_form()
+    said = "10 files share their names with files in other folders: 0000.png, 0007.png, 0014.png, 0021.png, 0028.png."
+    app.see(form.get_by_text(said))
+    app.button("Keep them together", form).click()
+    app.see(form.get_by_text(re.compile(r"as near as whole groups allow \(35 groups, the largest of 2 samples\)")))
+    assert not form.get_by_text(said).count()
+    app.see(form.get_by_text(re.compile("^together: files of equal names · into sample tags")))
+    app.see(app.execute().get_by_text("Label distribution"))
+    app.button("Done").click()
+    dataset.reload()
+    assert subset_tags(dataset) == {"train": 32, "val": 4, "test": 4}
+    tags = dict(zip(names, dataset.values("tags"), strict=True))
+    assert all(tags[name] == tags[name.replace("cam2", "cam1")] for name in names)
+
+
 def test_groups_and_strata(app, scene_pictures):
     """Fields and a similarity run are chosen; a scene kept in two subsets is refused; the result tells of it."""
     from playwright.sync_api import expect
@@ -525,6 +563,38 @@ def test_what_is_shown_stays(app, new_pictures, tmp_path):
     app.button("Apply this split again", panel).click()
     app.see(app.page.get_by_role("alert").get_by_text("Applied: "))
     stays("gone")
+
+
+def run_scheduled(dataset):
+    """Do what `fiftyone delegated launch` does, in a thread without Playwright's event loop."""
+    from fiftyone.operators.delegated import DelegatedOperationService
+
+    with ThreadPoolExecutor() as pool:
+        pool.submit(DelegatedOperationService().execute_queued_operations, dataset_name=dataset.name).result()
+
+
+def test_scheduled(app, new_pictures):
+    """The panel tells of a run in the background, looks by itself until it has ended, and shows when it did."""
+    dataset = new_pictures()
+    split_with_front(dataset)
+    app.open(dataset)
+    panel = app.open_panel()
+    app.button("Split again", panel).click()
+    form = app.see(app.page.locator(PROMPT))
+    app.see(form.get_by_text("will be split: train 32, val 4, test 4"))
+    app.schedule(form)
+    app.see(panel.get_by_text(re.compile("The scheduled split waits since .* for fiftyone delegated launch")))
+    run_scheduled(dataset)
+    ended = r"ended at \d{4}-\d\d-\d\d \d\d:\d\d UTC: split 2, train 32, val 4, test 4, written as sample tags"
+    app.see(panel.get_by_text(re.compile(ended)))
+    app.see(panel.get_by_role("button", name=re.compile("^Split 2: train 32")))
+    app.run_operator("EvoSplit: audit")
+    app.schedule(app.page.locator(PROMPT))
+    run_scheduled(dataset)
+    app.button("Show all numbers", panel).click()
+    app.button("Show the audit", panel).click()
+    app.see(app.page.get_by_text("Leak: train and val share 1 file"))
+    app.button("Close").click()
 
 
 def test_audit_is_taken(app, new_pictures, picture, tmp_path):

@@ -1343,6 +1343,109 @@ class TestPanel:
         assert shown(schema, "summary").endswith("train 20, test 20")
 
 
+class TestScheduled:
+    """What the panel tells of runs in the background."""
+
+    @pytest.fixture
+    def service(self, fiftyone):
+        """Give FiftyOne's service of runs in the background."""
+        from fiftyone.operators.delegated import DelegatedOperationService
+
+        return DelegatedOperationService()
+
+    def queue(self, foo, dataset, name="evosplit", **params):
+        """Schedule a run; gives its key."""
+        asked = {"dataset": dataset, "view": dataset.view(), "params": params, "request_delegation": True}
+        return foo.execute_operator(f"{PLUGIN}/{name}", asked).result["id"]
+
+    def told(self, schema, name="evosplit"):
+        """Give what is told of a run, without its time."""
+        said = re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d UTC", "then", shown(schema, f"queued_{name}"))
+        return schema[f"queued_{name}"]["view"]["name"], said.replace("\\", "")
+
+    def test_a_split(self, foo, dataset, service):
+        """It waits, it runs, it ends: then it is shown with its tags, whatever was chosen before."""
+        evosplit_plugin().evosplit_fiftyone(dataset, folds=4, **PARAMS)
+        evosplit_plugin().evosplit_fiftyone(dataset, folds=5, **PARAMS)
+        key = self.queue(foo, dataset, **PARAMS)
+        schema = panel_schema(panel_call(foo, dataset, "on_load"))
+        assert self.told(schema) == ("Notice", "The scheduled split waits since then for `fiftyone delegated launch`.")
+        assert schema["looking"]["view"]["on_interval"] == f"{PANEL}#on_look"
+        state = {**remembered(dataset), "run": first_run(dataset)}
+        service.set_running(key)
+        looked = panel_call(foo, dataset, "on_look", state=state)
+        assert self.told(panel_schema(looked)) == ("Notice", "The scheduled split has been running since then.")
+        assert "reload_samples" not in looked
+        assert remembered(dataset) == state
+        service.set_progress(key, foo.executor.ExecutionProgress(0.4, "searching"))
+        schema = panel_schema(panel_call(foo, dataset, "render"))
+        assert self.told(schema)[1].endswith(" since then, 40% (searching).")
+        assert "looking" in schema
+        service.set_queued(key)
+        service.execute_queued_operations(dataset_name=dataset.name)
+        looked = panel_call(foo, dataset, "on_look", state=state)
+        assert "reload_samples" in looked
+        sizes = "train 32, val 4, test 4"
+        ended = ("Success", f"The scheduled split ended at then: split 3, {sizes}, written as sample tags.")
+        assert self.told(panel_schema(looked)) == ended
+        assert panel_schema(looked)["run"]["view"]["label"].startswith(f"Split 3: {sizes}")
+        assert "looking" not in panel_schema(looked)
+        evosplit_plugin().undo_split(dataset)
+        assert "queued_evosplit" not in panel_schema(panel_call(foo, dataset, "render"))
+
+    def test_before_the_first_split(self, foo, dataset, service):
+        """A panel without a split tells of the first one too; of another dataset's runs it tells nothing."""
+        self.queue(foo, dataset, field="part", write="field", **PARAMS)
+        assert {"queued_evosplit", "start", "looking"} <= set(panel_schema(panel_call(foo, dataset, "on_load")))
+        service.execute_queued_operations(dataset_name=dataset.name)
+        looked = panel_call(foo, dataset, "on_look", state=remembered(dataset))
+        assert self.told(panel_schema(looked))[1].endswith("written as the field part.")
+        assert looked[f"{PLUGIN}/load_fields"] == [{"field": "part"}]
+        other = dataset.clone()
+        assert "queued_evosplit" not in panel_schema(panel_call(foo, other, "render"))
+        other.delete()
+
+    def test_failures(self, foo, dataset, service, monkeypatch):
+        """The reason is told: a sentence where the user can mend it, else the exception. After a day it is not."""
+        from datetime import timedelta
+
+        from evosplit_plugins.fiftyone_plugin.app import queued, request
+
+        def fail(*args, **options):
+            raise OSError("the disk is full")
+
+        unknown = ({"effort": "extreme"}, "effort='extreme' is unknown")
+        for params, reason in (unknown, (PARAMS, "OSError: the disk is full")):
+            self.queue(foo, dataset, **params)
+            service.execute_queued_operations(dataset_name=dataset.name)
+            kind, said = self.told(panel_schema(panel_call(foo, dataset, "render")))
+            assert kind == "Error"
+            assert said.startswith(f"The scheduled split failed at then: {reason}")
+            monkeypatch.setattr(request, "write_split", fail)
+        monkeypatch.setattr(queued, "_TOLD", timedelta(0))
+        assert "queued_evosplit" not in panel_schema(panel_call(foo, dataset, "render"))
+
+    def test_audit_and_export(self, foo, dataset, service):
+        """A button shows the whole of an audit; of an export its message, or its error, is told."""
+        evosplit_plugin().evosplit_fiftyone(dataset, (0.5, 0.5), **PARAMS)
+        self.queue(foo, dataset, "audit_split")
+        self.queue(foo, dataset, "export_subsets", output="")
+        service.execute_queued_operations(dataset_name=dataset.name)
+        schema = panel_schema(panel_call(foo, dataset, "on_look"))
+        assert re.search(r"ended at then: .*\. No leaks were found\.", self.told(schema, "audit_split")[1])
+        assert "failed at then: no directory is given" in self.told(schema, "export_subsets")[1]
+        asked = panel_call(foo, dataset, "on_show", **schema["show_audit"]["view"]["params"])
+        prompt = asked["prompt_user_for_operation"][0]
+        done = foo.execute_operator(prompt["operator_uri"], {"dataset": dataset, "params": prompt["params"]})
+        ctx = context(dataset)
+        ctx.request_params["results"] = done.result
+        assert "verdict" in operator(foo, "show_audit").resolve_output(ctx).to_json()["type"]["properties"]
+        assert operator(foo, "show_audit").resolve_input(ctx) is None  # the App shows the output at once
+        assert not operator(foo, "show_audit").config.dynamic
+        with pytest.raises(evosplit.EvoSplitError, match="not there any more; run it again"):
+            operator(foo, "show_audit").do(context(dataset, {"run": "gone"}))
+
+
 class TestFigures:
     """Data for Plotly."""
 
