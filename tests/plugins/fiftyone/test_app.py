@@ -95,19 +95,30 @@ class App:
 
     def unfold(self, form):
         """Show everything that can be set."""
-        form.get_by_role("checkbox").last.click()
-        self.see(form.get_by_text("Effort", exact=True))
-
-    def choose(self, form, number, field):
-        """Choose a field in one of the form's lists, which close when the form is built anew."""
-        option = self.page.get_by_role("option", name=field, exact=True)
+        more, unfolded = form.get_by_role("checkbox").last, form.get_by_text("Effort", exact=True)
         for _ in range(10):
-            form.locator("input[role=combobox]").nth(number).click()
+            if not more.is_checked():  # also where the form was just being built anew, without what was clicked
+                more.click()
+            try:
+                unfolded.wait_for(timeout=3_000)
+                break
+            except self.page_error():
+                continue
+
+    def choose_option(self, opener, name):
+        """Open one of the form's lists, which close when the form is built anew, and choose from it."""
+        option = self.page.get_by_role("option", name=name)
+        for _ in range(10):
+            opener.click()
             try:
                 option.click(timeout=3_000)
                 break
             except self.page_error():
                 self.page.wait_for_timeout(500)
+
+    def choose(self, form, number, field):
+        """Choose a field in one of the form's lists."""
+        self.choose_option(form.locator("input[role=combobox]").nth(number), re.compile(f"^{field}$"))
         self.see(form.get_by_role("button", name=field, exact=True))
 
     def execute(self):
@@ -138,10 +149,17 @@ class App:
 
     def run_operator(self, label):
         """Find an operator in the operator browser and open it."""
-        self.page.keyboard.press("`")
-        browser = self.see(self.page.locator("[data-cy=operators-browser]"))
-        browser.get_by_text(label, exact=True).first.click()
-        return self.see(self.page.locator(PROMPT))
+        browser, form = self.page.locator("[data-cy=operators-browser]"), self.page.locator(PROMPT)
+        for _ in range(10):
+            if not browser.count():
+                self.page.keyboard.press("`")  # which a dialog that is just being closed takes for itself
+            try:
+                browser.get_by_text(label, exact=True).first.click(timeout=3_000)
+                form.wait_for(timeout=3_000)
+                break
+            except self.page_error():
+                continue
+        return self.see(form)
 
     def filter_by_tag(self, tag):
         """Look for a tag in the sidebar, and filter by it."""
@@ -388,8 +406,7 @@ def test_groups_and_strata(app, scene_pictures):
     app.open(dataset)
     form = app.open_form()
     app.unfold(form)
-    form.get_by_text("Do not look for them").click()
-    app.page.get_by_role("option", name="similar (similarity run)").click()
+    app.choose_option(form.get_by_text("Do not look for them"), "similar (similarity run)")
     app.see(form.get_by_text("Distance up to"))
     form.locator("input[type=number]").nth(3).fill("0.05")
     app.see(form.get_by_text(re.compile(r"as near as whole groups allow \(24 groups, the largest of 2 samples\)")))
@@ -431,8 +448,7 @@ def test_cancel(app, new_pictures):
     app.open(dataset)
     form = app.open_form()
     app.unfold(form)
-    form.get_by_text("Normal", exact=True).click()
-    app.page.get_by_role("option", name=re.compile("Thorough")).click()
+    app.choose_option(form.get_by_text("Normal", exact=True), re.compile("Thorough"))
     output = app.execute()
     app.see(output.get_by_text(re.compile(r"^\d+%$")))
     app.button("Cancel", output).click()
@@ -462,7 +478,7 @@ def test_panel(app, new_pictures, tmp_path):
     app.see(panel.get_by_text("in use", exact=True))
     app.button("Apply this split", panel).click()
     app.see(app.page.get_by_role("alert").get_by_text("Applied: train 20, test 20"))
-    app.see(panel.get_by_text(re.compile("^2: train 20, test 20")))
+    app.see(panel.get_by_text(re.compile("^Split 2: train 20, test 20")))
     dataset.reload()
     for name in wanted.names:
         assert set(dataset.match_tags(name).values("id")) == set(wanted.ids(name))
@@ -471,7 +487,7 @@ def test_panel(app, new_pictures, tmp_path):
     app.execute()
     app.see(app.page.get_by_text("40 samples are as they were"))
     app.button("Close").click()
-    app.see(panel.get_by_text(re.compile("^1: train 20, test 20")))
+    app.see(panel.get_by_text(re.compile("^Split 1: train 20, test 20")))
     dataset.reload()
     assert dataset.values("tags") == before
     app.button("Save manifest", panel).click()
