@@ -6,6 +6,7 @@ import re
 import shutil
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -189,6 +190,20 @@ class App:
                 self.page.keyboard.press("Escape")
         self.see(panel.get_by_text(says))
         return panel
+
+    @contextmanager
+    def not_loaded_anew(self):
+        """Check that the App does not load the dataset anew, for which it clears the filters of the sidebar."""
+        loaded = []
+
+        def look(request):
+            if request.url.endswith("/graphql") and "DatasetPageQuery" in (request.post_data or ""):
+                loaded.append(request.url)
+
+        self.page.on("request", look)
+        yield
+        self.page.remove_listener("request", look)
+        assert loaded == []
 
     @staticmethod
     def page_error():
@@ -568,14 +583,15 @@ def test_what_is_shown_stays(app, new_pictures, tmp_path):
     app.button("Show all numbers", panel).click()
     app.see(panel.get_by_text("What they mean"))
     stays()
-    panel.get_by_role("button", name=re.compile("^Split 4: ")).click()
-    panel.get_by_role("button", name=re.compile("^Split .* field gone")).click()
-    app.see(app.button("Apply this split again", panel))
-    stays()
-    panel.get_by_role("button", name=re.compile("^Compare with ")).click()
-    panel.get_by_role("button", name=re.compile("^split 4: ")).click()
-    app.see(panel.get_by_role("button", name=re.compile("^Compare with split 4: ")))
-    stays()
+    with app.not_loaded_anew():
+        panel.get_by_role("button", name=re.compile("^Split 4: ")).click()
+        panel.get_by_role("button", name=re.compile("^Split .* field gone")).click()
+        app.see(app.button("Apply this split again", panel))
+        stays()
+        panel.get_by_role("button", name=re.compile("^Compare with ")).click()
+        panel.get_by_role("button", name=re.compile("^split 4: ")).click()
+        app.see(panel.get_by_role("button", name=re.compile("^Compare with split 4: ")))
+        stays()
     app.button("Apply this split again", panel).click()
     app.see(app.page.get_by_role("alert").get_by_text("Applied: "))
     stays("gone")
