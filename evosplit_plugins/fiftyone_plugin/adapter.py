@@ -105,15 +105,11 @@ class FiftyOneAdapter(Adapter):
         self, paths: Sequence[Any], options: Any, *, need_labels: bool = True, on_progress: OnProgress | None = None
     ) -> Source:
         """Read ids, labels and files."""
-        if on_progress is not None:
-            on_progress(0.0, "reading labels")
-        return _source(paths[0], options, need_labels=need_labels)
+        return _source(paths[0], options, need_labels=need_labels, on_progress=on_progress)
 
     def read_subsets(self, paths: Sequence[Any], options: Any, *, on_progress: OnProgress | None = None) -> Source:
         """Read the samples that are in a subset, by their tags or a field; the others are left out."""
-        if on_progress is not None:
-            on_progress(0.0, "reading labels")
-        found = _source(paths[0], options)
+        found = _source(paths[0], options, on_progress=on_progress)
         from evosplit_plugins.fiftyone_plugin.source import divided
 
         return divided(found, (options.tags,) if isinstance(options.tags, str) else options.tags)
@@ -169,14 +165,16 @@ def _write(
     return Outcome(split, files=(*files.reports, *files.manifests), facts=facts, notes=source.notes)
 
 
-def _source(given: Any, options: Any, *, need_labels: bool = True) -> FiftyOneSource:
+def _source(
+    given: Any, options: Any, *, need_labels: bool = True, on_progress: OnProgress | None = None
+) -> FiftyOneSource:
     if isinstance(given, str) and "fiftyone" not in sys.modules:
         os.environ.setdefault("FIFTYONE_SHOW_PROGRESS_BARS", "false")  # one progress bar is shown already
     from evosplit_plugins.fiftyone_plugin.reading import load_samples
     from evosplit_plugins.fiftyone_plugin.source import read_source
 
     samples = load_samples(given, options.view) if isinstance(given, str) else given
-    return read_source(samples, options, need_labels=need_labels)
+    return read_source(samples, options, need_labels=need_labels, on_progress=on_progress)
 
 
 def _planned(options: FiftyOneWriting, inputs: Sequence[Path], source: Mapping[str, Any]) -> Plan:

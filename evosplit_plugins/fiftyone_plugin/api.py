@@ -168,7 +168,9 @@ def refuse_values(samples: Any, field: str, request: Request) -> None:
 
 
 @checked_keywords()
-def read_counts(samples: Any, *, label_field: str | Sequence[str] | None = None) -> LabelCounts:
+def read_counts(
+    samples: Any, *, label_field: str | Sequence[str] | None = None, on_progress: OnProgress | None = None
+) -> LabelCounts:
     """Count the labels of each sample of a dataset or view (of each group, in a grouped dataset).
 
     Parameters
@@ -179,8 +181,14 @@ def read_counts(samples: Any, *, label_field: str | Sequence[str] | None = None)
         One or several fields with Classification(s), Detection(s), Polyline(s), Keypoint(s), TemporalDetection(s),
         Segmentation (the classes that a mask shows), a string or a list of strings; `frames.` before the name for frame
         labels. By default the most likely one; never one of the last three.
+    on_progress
+        Called with the fraction done and a message.
     """
-    return count_labels(samples, choose_fields(samples, label_field))
+    phases = Phases(on_progress, reading=1)
+    paths = choose_fields(samples, label_field)
+    counts = count_labels(samples, paths, None if on_progress is None else phases("reading"))
+    phases.finish()
+    return counts
 
 
 @checked_keywords()

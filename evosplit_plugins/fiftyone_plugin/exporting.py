@@ -94,11 +94,15 @@ def export_subsets(
         stage = staging.path(PurePosixPath())
         for at, (name, view) in enumerate(views.items()):
             if on_progress is not None:
-                on_progress(at / len(views), f"exporting {name}")
+                on_progress(0.8 * at / len(views), f"exporting {name}")
             _export(view, stage, name, format, chosen, classes, media)
-        for name, view in views.items():
+        for at, (name, view) in enumerate(views.items()):
+            if on_progress is not None:
+                on_progress(0.8 + 0.2 * at / len(views), f"checking {name}")
             _check(view, stage, name, format, chosen)
         staging.commit()
+    if on_progress is not None:
+        on_progress(1.0, "done")
     return {name: view.count() for name, view in views.items()}
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain, islice
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +29,7 @@ except ImportError as error:
     raise MissingExtraError("FiftyOne is not installed", "fiftyone") from error
 
 from evosplit_plugins.fiftyone_plugin.masks import MaskPath, mask_classes
+from evosplit_plugins.progress import OnProgress
 
 __all__ = [
     "FRAMES",
@@ -52,9 +53,11 @@ __all__ = [
     "name_of",
     "overview",
     "root_dataset",
+    "told",
     "without_collecting",
 ]
 
+T = TypeVar("T", bound=Sequence[Any])
 FRAMES = "frames."
 _LABEL_OF = {
     fo.Classification: "label",
@@ -71,6 +74,7 @@ _LABEL_OF = {
 _GENERATED = (fop.PatchesView, fop.EvaluationPatchesView, focl.ClipsView, fovi.FramesView)
 _EMPTY = "has no sample in this view; there is nothing to split"
 _AT_ONCE = 20_000  # rows that are in memory while labels are counted
+_MASKS_AT_ONCE = 1_000  # the same where masks are read
 _OTHERS = ("filepath", "tags", "metadata")  # fields of every sample that are no labels
 _LIKELY_NAMES = ("ground_truth", "gt", "annotations", "labels", "detections", "objects", "segmentations")
 
@@ -234,18 +238,10 @@ class Units:
     def values(self, paths: Iterable[Any]) -> list[list[Any]]:
         """Read the unit of each row and each path or expression, in one pass so that they stay aligned."""
         asked = list(paths)
-        masks = [path for path in asked if isinstance(path, MaskPath)]
-        plain = [path for path in asked if not isinstance(path, MaskPath)]
-        keys, *columns = self.samples.values([self.key, *plain, *(("id",) if masks else ())])
-        if masks:
-            rows = columns.pop()
-            source = self.samples if is_generated(self.samples) else flattened(root_dataset(self.samples))
-            shown = {path: mask_classes(source, rows, path) for path in masks}
-            rest = iter(columns)
-            columns = [shown[path] if isinstance(path, MaskPath) else next(rest) for path in asked]
-        if self.group_of_sample is not None:
-            keys = [self.group_of_sample[key] for key in keys]
-        return [keys, *columns]
+        if any(isinstance(path, MaskPath) for path in asked):
+            return [list(chain.from_iterable(parts)) for parts in zip(*self._with_masks(asked), strict=True)]
+        keys, *columns = self.samples.values([self.key, *asked])
+        return [self._units_of(keys), *columns]
 
     def chunks(self, paths: Iterable[str]) -> Iterator[list[Any]]:
         """Read what `values` reads, some rows at a time, so that memory does not grow with what they hold.
@@ -253,17 +249,33 @@ class Units:
         For labels and other texts, which need no conversion after they have come from the database.
         """
         asked = list(paths)
-        if not asked or any(isinstance(path, MaskPath) for path in asked):
+        if not asked:
             yield self.values(asked)
+            return
+        if any(isinstance(path, MaskPath) for path in asked):
+            yield from self._with_masks(asked)
             return
         # FiftyOne streams rows to its own code only: `values` builds all of them before the first is seen.
         rows = self.samples.aggregate([fo.Values(path, _lazy=True, _raw=True) for path in (self.key, *asked)])
         while some := list(islice(rows, _AT_ONCE)):
-            keys: Sequence[str]
             keys, *columns = zip(*some, strict=True)
-            if self.group_of_sample is not None:
-                keys = [self.group_of_sample[key] for key in keys]
-            yield [keys, *columns]
+            yield [self._units_of(keys), *columns]
+
+    def _with_masks(self, asked: Sequence[Any]) -> Iterator[list[Any]]:
+        """Read what is asked, of masks the classes that they show, some rows at a time: reading them takes long."""
+        masks = [path for path in asked if isinstance(path, MaskPath)]
+        plain = [path for path in asked if not isinstance(path, MaskPath)]
+        keys, rows, *columns = self.samples.values([self.key, "id", *plain])
+        keys = self._units_of(keys)
+        source = self.samples if is_generated(self.samples) else flattened(root_dataset(self.samples))
+        for start in range(0, max(len(rows), 1), _MASKS_AT_ONCE):
+            some = slice(start, start + _MASKS_AT_ONCE)
+            shown = {path: mask_classes(source, rows[some], path) for path in masks}
+            rest = iter(columns)
+            yield [keys[some], *(shown[path] if isinstance(path, MaskPath) else next(rest)[some] for path in asked)]
+
+    def _units_of(self, keys: Sequence[str]) -> Sequence[str]:
+        return keys if self.group_of_sample is None else [self.group_of_sample[key] for key in keys]
 
 
 def is_generated(samples: Any) -> bool:
@@ -296,9 +308,23 @@ def files_of_units(dataset: Any) -> dict[str, str]:
     return dict(zip(reversed(keys), reversed(paths), strict=True))
 
 
-def count_labels(samples: Any, paths: Mapping[str, str]) -> LabelCounts:
+def count_labels(samples: Any, paths: Mapping[str, str], on_progress: OnProgress | None = None) -> LabelCounts:
     """Count the labels of each unit; with several fields a label is called field/label."""
-    return count_chunks(Units.of(samples).chunks(paths.values()), paths, where=name_of(samples))
+    chunks = told(samples, Units.of(samples).chunks(paths.values()), on_progress)
+    return count_chunks(chunks, paths, where=name_of(samples))
+
+
+def told(samples: Any, chunks: Iterable[T], on_progress: OnProgress | None) -> Iterator[T]:
+    """Tell while chunks of rows are read how much of the dataset they are: rows of a view would take long to count."""
+    if on_progress is None:
+        yield from chunks
+        return
+    total, done = max(flattened(root_dataset(samples)).count(), 1), 0
+    on_progress(0.0, "reading labels")
+    for chunk in chunks:
+        done += len(chunk[0])
+        yield chunk
+        on_progress(min(done / total, 1.0), "reading labels")
 
 
 def count_chunks(chunks: Iterable[Sequence[Any]], paths: Mapping[str, str], *, where: str) -> LabelCounts:

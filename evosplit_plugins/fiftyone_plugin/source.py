@@ -29,6 +29,7 @@ from evosplit_plugins.fiftyone_plugin.reading import (
     label_paths,
     name_of,
     root_dataset,
+    told,
 )
 from evosplit_plugins.fiftyone_plugin.writing import subsets_of_units
 from evosplit_plugins.files import usual_order
@@ -158,7 +159,9 @@ class FiftyOneSource(Source):
         return same_contents([Path(file or "") for file in self.files or ()], on_progress)
 
 
-def read_source(samples: Any, options: Any, *, need_labels: bool = True) -> FiftyOneSource:
+def read_source(
+    samples: Any, options: Any, *, need_labels: bool = True, on_progress: OnProgress | None = None
+) -> FiftyOneSource:
     """Read ids, labels and files of a dataset or view, in one pass unless samples have several files.
 
     Parameters
@@ -169,6 +172,8 @@ def read_source(samples: Any, options: Any, *, need_labels: bool = True) -> Fift
         A `FiftyOneReading`.
     need_labels
         Whether a label field that does not exist is an error; if not, there are no labels, or fewer.
+    on_progress
+        Called with the fraction done and a message.
     """
     dataset = root_dataset(samples)
     paths, notes = _label_paths(samples, options.label_field, need_labels=need_labels)
@@ -182,7 +187,7 @@ def read_source(samples: Any, options: Any, *, need_labels: bool = True) -> Fift
                 files.extend(chunk.pop())
             yield chunk
 
-    counts = count_chunks(chunks(), paths, where=name_of(samples))
+    counts = count_chunks(told(samples, chunks(), on_progress), paths, where=name_of(samples))
     if apart:
         file_of_unit = files_of_units(dataset)
         files += [file_of_unit[unit] for unit in counts.ids.tolist()]

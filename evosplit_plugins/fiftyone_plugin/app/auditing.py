@@ -32,6 +32,7 @@ from evosplit_plugins.fiftyone_plugin.app.inputs import add_one, add_several, ad
 from evosplit_plugins.fiftyone_plugin.app.jobs import watched
 from evosplit_plugins.fiftyone_plugin.app.output import audit_output, audit_result, sizes_of
 from evosplit_plugins.fiftyone_plugin.app.proposals import SAME_NAME, propose_equal_names, propose_groups
+from evosplit_plugins.fiftyone_plugin.app.queued import result_of
 from evosplit_plugins.fiftyone_plugin.app.recorded import part_of
 from evosplit_plugins.fiftyone_plugin.app.refreshing import refresh_app, refresh_panels
 from evosplit_plugins.fiftyone_plugin.app.request import NO_DUPLICATES, several
@@ -39,7 +40,7 @@ from evosplit_plugins.fiftyone_plugin.source import FiftyOneSource
 from evosplit_plugins.fiftyone_plugin.writing import write_split
 from evosplit_plugins.progress import OnProgress
 
-__all__ = ["AuditSplit", "TakeAudited"]
+__all__ = ["AuditSplit", "ShowAudit", "TakeAudited"]
 
 _TAGS = "tags"  # FiftyOne has this field on every sample, so that no other one is called so
 _KEPT = 8
@@ -126,6 +127,26 @@ class AuditSplit(RecordOperator):
 
     def resolve_output(self, ctx: Any) -> Any:
         """Show verdict, leaks, the picture and the tables beside EvoSplit's split."""
+        results = ctx.results or {}
+        return audit_output(results) if "verdict" in results else super().resolve_output(ctx)
+
+
+class ShowAudit(RecordOperator):
+    """Show what a scheduled audit found."""
+
+    about: ClassVar[Mapping[str, Any]] = {
+        "name": "show_audit",
+        "label": "EvoSplit: audit",
+        "unlisted": True,
+        "dynamic": False,  # without a form, which the App would show first
+    }
+
+    def do(self, ctx: Any) -> dict[str, Any]:
+        """Find it."""
+        return dict(result_of(ctx.dataset, str(ctx.params.get("run"))))
+
+    def resolve_output(self, ctx: Any) -> Any:
+        """Show it as an audit that was waited for."""
         results = ctx.results or {}
         return audit_output(results) if "verdict" in results else super().resolve_output(ctx)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from evosplit_plugins.fiftyone_plugin.app.auditing import AuditSplit, TakeAudited
+from evosplit_plugins.fiftyone_plugin.app.auditing import AuditSplit, ShowAudit, TakeAudited
 from evosplit_plugins.fiftyone_plugin.app.base import AppOperator
 from evosplit_plugins.fiftyone_plugin.app.exports import ExportSubsets
 from evosplit_plugins.fiftyone_plugin.app.jobs import CancelSplit
@@ -28,6 +28,7 @@ OPERATORS: Sequence[type[AppOperator]] = (
     SaveManifest,
     ApplyManifest,
     AuditSplit,
+    ShowAudit,
     TakeAudited,
     ExportSubsets,
 )

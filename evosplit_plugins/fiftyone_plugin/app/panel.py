@@ -16,9 +16,9 @@ from evosplit.wording import counted
 from evosplit_plugins.fiftyone_plugin import runs
 from evosplit_plugins.fiftyone_plugin.app import figures
 from evosplit_plugins.fiftyone_plugin.app.base import ICON, PLUGIN, in_a_sentence
+from evosplit_plugins.fiftyone_plugin.app.choosing import add_choice
 from evosplit_plugins.fiftyone_plugin.app.comparing import compare_labels, comparison_figure
 from evosplit_plugins.fiftyone_plugin.app.comparing import in_words as compared_in_words
-from evosplit_plugins.fiftyone_plugin.app.inputs import add_one
 from evosplit_plugins.fiftyone_plugin.app.output import (
     LABELS,
     PANEL,
@@ -34,6 +34,7 @@ from evosplit_plugins.fiftyone_plugin.app.output import (
     table_columns,
     table_rows,
 )
+from evosplit_plugins.fiftyone_plugin.app.queued import add_queued, queued_runs
 from evosplit_plugins.fiftyone_plugin.app.recorded import (
     is_latest,
     load,
@@ -51,6 +52,7 @@ __all__ = ["EvoSplitPanel"]
 _MARGINS = {"container": {"sx": {"pl": 1, "pr": 2, "pt": 1, "pb": 4}}}  # in the App's units of 8 pixels
 _ROW = {"grid": {"sx": {"display": "flex", "flexWrap": "wrap", "gap": 1}}}  # a narrow panel breaks it
 _NOTHING = "nothing"
+_LATEST = {"run": None, "beside": None, "unfolded": None, "point": None}
 _POINTS_OFFERED = 20
 _REMEMBERED = 7 * 86_400  # seconds that a panel stays as it was left
 _IN_ROW = {"item": {"sx": {"width": "auto"}}}
@@ -71,26 +73,47 @@ class EvoSplitPanel(foo.Panel):  # type: ignore[misc]  # fiftyone is untyped
         )
 
     def on_load(self, ctx: Any) -> None:
-        """Show the latest split."""
-        _choose(ctx, run=next(reversed(runs.run_keys(ctx.dataset)), None), beside=_NOTHING)
-        _remember(ctx, point=None, everything=False, details=False)
+        """Show the latest split; the App loads the dataset anew for a panel that is opened."""
+        self.on_refresh(ctx)
+        keep_filters(ctx)
 
     def on_change_dataset(self, ctx: Any) -> None:
         """Show the latest split of the dataset that was opened."""
-        self.on_load(ctx)
+        self.on_refresh(ctx)
 
     def on_refresh(self, ctx: Any) -> None:
-        """Look for new splits."""
-        self.on_load(ctx)
+        """Show the latest split, as a panel that was just opened does."""
+        _remember(ctx, **_LATEST, everything=False, details=False, waited=_unfinished(ctx))
+
+    def on_look(self, ctx: Any) -> None:
+        """Look how far scheduled runs are; where one has ended, show what it wrote."""
+        waited, now = _remembered(ctx).get("waited") or [], _unfinished(ctx)
+        keys = runs.run_keys(ctx.dataset)
+        if keys and not set(waited) <= set(now):
+            run = load(ctx.dataset, keys[-1])
+            refresh_app(ctx, run.field, changed=run.created_field)
+            _remember(ctx, **_LATEST)
+        _remember(ctx, waited=now)
+
+    def on_show(self, ctx: Any) -> None:
+        """Show what a scheduled audit found."""
+        ctx.prompt(f"{PLUGIN}/show_audit", params={"run": ctx.params["run"]})
+
+    def on_runs(self, ctx: Any) -> None:
+        """Show or hide the recorded splits to choose from."""
+        _unfold(ctx, "run")
 
     def on_run(self, ctx: Any) -> None:
         """Show another recorded split."""
-        _choose(ctx, run=ctx.params.get("value"), beside=_NOTHING)
-        _remember(ctx, point=None)
+        _remember(ctx, run=ctx.params["value"], beside=None, unfolded=None, point=None)
+
+    def on_offered(self, ctx: Any) -> None:
+        """Show or hide what the split can be compared with."""
+        _unfold(ctx, "beside")
 
     def on_beside(self, ctx: Any) -> None:
         """Compare with another trade-off, or with another recorded split."""
-        _choose(ctx, beside=ctx.params.get("value") or _NOTHING)
+        _remember(ctx, beside=ctx.params["value"], unfolded=None)
 
     def on_point(self, ctx: Any) -> None:
         """Look at another trade-off without applying it."""
@@ -123,8 +146,7 @@ class EvoSplitPanel(foo.Panel):  # type: ignore[misc]  # fiftyone is untyped
         except Exception as error:  # the panel would say nothing of it
             ctx.ops.notify(in_a_sentence(error), variant="error")
             return
-        _choose(ctx, run=written.key)
-        _remember(ctx, point=None)
+        _remember(ctx, run=written.key, point=None)
         refresh_app(ctx, run.field, changed=written.created_field)
         gone = f"; {counted(n_gone, 'sample', 'samples')} deleted since" if n_gone else ""
         ctx.ops.notify(f"Applied: {sizes_of(split)}{gone}", variant="success")
@@ -135,7 +157,7 @@ class EvoSplitPanel(foo.Panel):  # type: ignore[misc]  # fiftyone is untyped
 
     def on_audit(self, ctx: Any) -> None:
         """Ask what to audit."""
-        ctx.prompt(f"{PLUGIN}/audit_split")
+        ctx.prompt(f"{PLUGIN}/audit_split", on_success=self.on_look)
 
     def on_save(self, ctx: Any) -> None:
         """Ask which split to save, and where."""
@@ -143,7 +165,7 @@ class EvoSplitPanel(foo.Panel):  # type: ignore[misc]  # fiftyone is untyped
 
     def on_export(self, ctx: Any) -> None:
         """Ask where to export the subsets to."""
-        ctx.prompt(f"{PLUGIN}/export_subsets")
+        ctx.prompt(f"{PLUGIN}/export_subsets", on_success=self.on_look)
 
     def on_bar(self, ctx: Any) -> None:
         """Show the samples behind a point in the grid."""
@@ -176,6 +198,8 @@ class EvoSplitPanel(foo.Panel):  # type: ignore[misc]  # fiftyone is untyped
     def render(self, ctx: Any) -> Any:
         """Draw the panel."""
         panel = types.Object()
+        queued = queued_runs(ctx.dataset)
+        add_queued(panel, ctx.dataset, queued, on_look=self.on_look, on_show=self.on_show)
         run = self._run(ctx)
         if run is None:
             self._render_empty(panel)
@@ -209,7 +233,8 @@ class EvoSplitPanel(foo.Panel):  # type: ignore[misc]  # fiftyone is untyped
         add_notes(panel, report.notes)
         if report.occurring:
             self._render_labels(ctx, panel, report)
-        beside = self._beside(ctx, run, selected)
+        offered = self._offered(ctx, run, selected)
+        beside = self._beside(ctx, run, selected, offered)
         sizes, *others, measures = shown_tables(report, beside if _same_labels(report, beside) else None)
         _table(ctx, panel, "sizes", sizes, on_click_row=self.on_subset)
         if not report.occurring and others:
@@ -217,7 +242,7 @@ class EvoSplitPanel(foo.Panel):  # type: ignore[misc]  # fiftyone is untyped
             _table(ctx, panel, "strata", strata)
         if split.front is not None:
             self._render_front(ctx, panel, run, split.front, selected)
-        self._render_comparison(ctx, panel, report, self._offered(ctx, run, selected), beside)
+        self._render_comparison(ctx, panel, report, offered, beside)
         self._render_apply(ctx, panel, run, selected)
         details = bool(_remembered(ctx).get("details"))
         label = "Hide the numbers" if details else "Show all numbers"
@@ -231,8 +256,10 @@ class EvoSplitPanel(foo.Panel):  # type: ignore[misc]  # fiftyone is untyped
             panel.view("meanings", types.HeaderView(label="What they mean", description=meanings(report)))
 
     def _render_choice(self, ctx: Any, panel: Any, run: runs.SplitRun) -> None:
-        labels = run_labels(ctx.dataset)
-        add_one(panel, "run", labels, default=run.key, label="Split", on_change=self.on_run)
+        labels = {key: f"Split {label}" for key, label in run_labels(ctx.dataset).items()}
+        unfolded = _remembered(ctx).get("unfolded") == "run"
+        called = labels[run.key]
+        add_choice(panel, "run", labels, run.key, called, unfolded, on_unfold=self.on_runs, on_choose=self.on_run)
 
     def _render_front(
         self,
@@ -253,14 +280,16 @@ class EvoSplitPanel(foo.Panel):  # type: ignore[misc]  # fiftyone is untyped
             figure = figures.front_figure(front, applied=split.chosen, selected=selected)
             panel.plot("front", on_click=self.on_point, **figure)
 
-    def _beside(self, ctx: Any, run: runs.SplitRun, selected: int) -> tuple[str, SplitReport] | None:
+    def _beside(
+        self, ctx: Any, run: runs.SplitRun, selected: int, offered: Mapping[str, str]
+    ) -> tuple[str, SplitReport] | None:
         """Return the split to compare with, and what to call it: the one that was chosen, else that in use."""
-        kind, _, which = str(ctx.panel.get_state("beside") or _NOTHING).partition(":")
-        if kind == "run" and which in runs.run_keys(ctx.dataset) and which != run.key:
+        kind, _, which = _beside_in(ctx, offered).partition(":")
+        if kind == "run":
             other = load(ctx.dataset, which)
             if other.split.counts is not None:
                 return f"split {runs.run_number(which)}", report_at(ctx.dataset, other, other.split.chosen)
-        if kind == "point" and int(which) != selected:
+        if kind == "point":
             return f"trade-off {which}", report_at(ctx.dataset, run, int(which))
         if selected == run.split.chosen:
             return None
@@ -290,8 +319,10 @@ class EvoSplitPanel(foo.Panel):  # type: ignore[misc]  # fiftyone is untyped
     ) -> None:
         """Offer other splits to compare with, and show the chosen one label by label."""
         if offered:
-            chosen = ctx.panel.get_state("beside") or _NOTHING
-            add_one(panel, "beside", offered, default=chosen, label="Compare with", on_change=self.on_beside)
+            chosen, unfolded = _beside_in(ctx, offered), _remembered(ctx).get("unfolded") == "beside"
+            called = f"Compare with {'another split' if beside is None else offered[chosen]}"
+            clicks = {"on_unfold": self.on_offered, "on_choose": self.on_beside}
+            add_choice(panel, "beside", offered, chosen, called, unfolded, **clicks)
         if beside is not None:
             pairs = compare_labels(report, beside[1])
             words = compared_in_words(pairs, "the one in use" if beside[0] == "in use" else beside[0])
@@ -336,7 +367,7 @@ class EvoSplitPanel(foo.Panel):  # type: ignore[misc]  # fiftyone is untyped
         keys = runs.run_keys(ctx.dataset)
         if not keys:
             return None
-        wanted = ctx.panel.get_state("run")
+        wanted = _remembered(ctx).get("run")
         return load(ctx.dataset, wanted if wanted in keys else keys[-1])
 
     def _selected(self, ctx: Any, run: runs.SplitRun) -> int:
@@ -345,25 +376,31 @@ class EvoSplitPanel(foo.Panel):  # type: ignore[misc]  # fiftyone is untyped
         return int(point) if point is not None and int(point) < n_points else run.split.chosen
 
 
-def _choose(ctx: Any, **values: Any) -> None:
-    """Set the lists of the panel, whose values the App keeps; it loads the dataset anew for that."""
-    now = {"run": ctx.panel.get_state("run"), "beside": ctx.panel.get_state("beside") or _NOTHING}
-    changed = {name: value for name, value in values.items() if now[name] != value}
-    if changed:
-        ctx.panel.set_state(changed)
-    keep_filters(ctx)
-
-
 def _remember(ctx: Any, **values: Any) -> None:
     """Keep what was clicked in the database: what the App keeps of a panel is out of date when a long event ends.
 
-    Besides, the App loads the dataset anew for what it keeps, and clears the filters of the sidebar.
+    Besides, the App loads the dataset anew whenever that changes, and clears the filters of the sidebar.
     """
     ctx.store(PANEL).set(ctx.panel_id, {**_remembered(ctx), **values}, ttl=_REMEMBERED)
 
 
 def _remembered(ctx: Any) -> dict[str, Any]:
     return ctx.store(PANEL).get(ctx.panel_id) or {}
+
+
+def _unfinished(ctx: Any) -> list[str]:
+    """Return the keys of the scheduled runs that have not ended."""
+    return [run.key for run in queued_runs(ctx.dataset) if not run.ended]
+
+
+def _beside_in(ctx: Any, offered: Mapping[str, str]) -> str:
+    """Return what was chosen to compare with, as long as it is offered: not every split has other points."""
+    chosen = str(_remembered(ctx).get("beside"))
+    return chosen if chosen in offered else _NOTHING
+
+
+def _unfold(ctx: Any, name: str) -> None:
+    _remember(ctx, unfolded=None if _remembered(ctx).get("unfolded") == name else name)
 
 
 def _show(ctx: Any, view: Any) -> None:

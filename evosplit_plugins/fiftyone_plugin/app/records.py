@@ -51,7 +51,7 @@ class UndoSplit(RecordOperator):
         run = api.undo_split(ctx.dataset)
         refresh_app(ctx, run.field, changed=run.created_field)
         refresh_panels(ctx)
-        undone = f"The split {runs.run_number(run.key)} was undone"
+        undone = f"Split {runs.run_number(run.key)} was undone"
         return {"message": f"{undone}: {len(run.samples):,} samples are as they were."}
 
 

@@ -10,6 +10,7 @@ from evosplit import EvoSplitError, Split
 from evosplit.ratios import Subsets
 from evosplit_plugins.fiftyone_plugin.adapter import FiftyOneAdapter, FiftyOneReading, FiftyOneWriting
 from evosplit_plugins.fiftyone_plugin.api import check_asked, refuse_values
+from evosplit_plugins.fiftyone_plugin.app.proposals import SAME_NAME
 from evosplit_plugins.fiftyone_plugin.reading import root_dataset
 from evosplit_plugins.fiftyone_plugin.runs import SplitRun
 from evosplit_plugins.fiftyone_plugin.writing import check_field, write_split
@@ -132,13 +133,16 @@ class SplitRequest:
         --------
         >>> SplitRequest.from_params({"group_by": ["clip"], "effort": "fast"}).in_one_line
         'together: clip · into sample tags, replacing an earlier split · fast, seed 0'
+        >>> SplitRequest.from_params({"group_regex": SAME_NAME, "write": "field"}).in_one_line
+        'together: files of equal names · into the field split, replacing an earlier split · normal, seed 0'
         """
         asked, near = self.request, self.reading.near_duplicates
-        together = [*asked.groups, *([near] if near else []), *([asked.group_regex] if asked.group_regex else [])]
+        files = "files of equal names" if asked.group_regex == SAME_NAME else asked.group_regex
+        together = ", ".join(str(each) for each in (*asked.groups, near, files) if each)
         weights = [f"{name}: {weight:g}" for name, weight in (asked.label_weights or {}).items()]
         where = "sample tags" if self.field is None else f"the field {self.field}"
         said = [
-            f"together: {', '.join(map(str, together))}" if together else "",
+            f"together: {together}" if together else "",
             "" if asked.group_copies else "copies of one picture may part",
             f"balanced too: {', '.join(asked.strata)}" if asked.strata else "",
             f"into {where}, " + ("keeping what is there" if self.keep_existing else "replacing an earlier split"),

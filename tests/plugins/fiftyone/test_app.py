@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import shutil
 import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -94,19 +96,43 @@ class App:
 
     def unfold(self, form):
         """Show everything that can be set."""
-        form.get_by_role("checkbox").last.click()
-        self.see(form.get_by_text("Effort", exact=True))
-
-    def choose(self, form, number, field):
-        """Choose a field in one of the form's lists, which close when the form is built anew."""
-        option = self.page.get_by_role("option", name=field, exact=True)
+        more, unfolded = form.get_by_role("checkbox").last, form.get_by_text("Effort", exact=True)
         for _ in range(10):
-            form.locator("input[role=combobox]").nth(number).click()
+            if not more.is_checked():  # also where the form was just being built anew, without what was clicked
+                more.click()
+            try:
+                unfolded.wait_for(timeout=3_000)
+                break
+            except self.page_error():
+                continue
+
+    def take(self, form, button, says):
+        """Click a button of the form that fills it in, which takes nothing while the form is being built anew."""
+        taken = form.get_by_text(says)
+        for _ in range(10):
+            try:
+                if button.is_visible():
+                    button.click(timeout=3_000)
+                taken.first.wait_for(timeout=5_000)
+                break
+            except self.page_error():
+                continue
+        return self.see(taken)
+
+    def choose_option(self, opener, name):
+        """Open one of the form's lists, which close when the form is built anew, and choose from it."""
+        option = self.page.get_by_role("option", name=name)
+        for _ in range(10):
+            opener.click()
             try:
                 option.click(timeout=3_000)
                 break
             except self.page_error():
                 self.page.wait_for_timeout(500)
+
+    def choose(self, form, number, field):
+        """Choose a field in one of the form's lists."""
+        self.choose_option(form.locator("input[role=combobox]").nth(number), re.compile(f"^{field}$"))
         self.see(form.get_by_role("button", name=field, exact=True))
 
     def execute(self):
@@ -121,12 +147,49 @@ class App:
                 continue
         return output
 
+    def schedule(self, form):
+        """Have what a form asks for done in the background."""
+        chosen = self.button("Schedule", form)
+        for _ in range(10):
+            form.get_by_role("button", name="Execute").locator("xpath=following-sibling::button").click()
+            try:
+                self.page.get_by_role("menuitem", name="Schedule").click(timeout=3_000)
+                chosen.click(timeout=3_000)
+                form.wait_for(state="detached", timeout=3_000)
+                break
+            except self.page_error():  # a form that was just being resolved again
+                continue
+        self.see(self.page.get_by_text("Operation successfully scheduled"))
+
     def run_operator(self, label):
         """Find an operator in the operator browser and open it."""
-        self.page.keyboard.press("`")
-        browser = self.see(self.page.locator("[data-cy=operators-browser]"))
-        browser.get_by_text(label, exact=True).first.click()
-        return self.see(self.page.locator(PROMPT))
+        browser, form = self.page.locator("[data-cy=operators-browser]"), self.page.locator(PROMPT)
+        for _ in range(10):
+            if not browser.count():
+                self.page.keyboard.press("`")  # which a dialog that is just being closed takes for itself
+            try:
+                browser.get_by_text(label, exact=True).first.click(timeout=3_000)
+                form.wait_for(timeout=3_000)
+                break
+            except self.page_error():
+                continue
+        return self.see(form)
+
+    def filter_by_tag(self, tag):
+        """Look for a tag in the sidebar, and filter by it."""
+        self.page.locator("[data-cy=sidebar-field-arrow-enabled-tags]").click()
+        search = self.page.locator("[data-cy=selector-sidebar-search-tags]")
+        results = "[data-cy=selector-results-container-sidebar-search-tags]"
+        found = self.page.locator(results).get_by_text(tag, exact=True)
+        for _ in range(10):
+            search.fill(tag)
+            try:
+                found.wait_for(timeout=3_000)  # before, Enter takes nothing
+                search.press("Enter")
+                self.page.locator(f"[data-cy=checkbox-{tag}]").wait_for(timeout=3_000)
+                break
+            except self.page_error():  # the sidebar was just being built anew
+                continue
 
     def open_panel(self, says="Label distribution"):
         """Open the EvoSplit panel beside the grid; a dataset that was open before still has it."""
@@ -140,6 +203,20 @@ class App:
                 self.page.keyboard.press("Escape")
         self.see(panel.get_by_text(says))
         return panel
+
+    @contextmanager
+    def not_loaded_anew(self):
+        """Check that the App does not load the dataset anew, for which it clears the filters of the sidebar."""
+        loaded = []
+
+        def look(request):
+            if request.url.endswith("/graphql") and "DatasetPageQuery" in (request.post_data or ""):
+                loaded.append(request.url)
+
+        self.page.on("request", look)
+        yield
+        self.page.remove_listener("request", look)
+        assert loaded == []
 
     @staticmethod
     def page_error():
@@ -265,10 +342,7 @@ def test_first_split(app, new_pictures):
     assert subset_tags(dataset) == {"train": 32, "val": 4, "test": 4}
     app.button("Done").click()
     app.see(panel.get_by_text("Label distribution"))
-    app.page.locator("[data-cy=sidebar-field-arrow-enabled-tags]").click()
-    search = app.page.locator("[data-cy=selector-sidebar-search-tags]")
-    search.fill("val")
-    search.press("Enter")
+    app.filter_by_tag("val")
     app.see(app.page.get_by_text(re.compile(r"^\s*4( of 40)?\s+samples$")))
 
 
@@ -300,8 +374,7 @@ def test_counting_proposal_and_clicks(app, scene_pictures):
     app.see(form.get_by_text("48 samples with 3 labels"))
     form.get_by_text("Entire dataset").click()
     app.see(form.get_by_text("12 values of scene, with up to 4 samples each"))
-    app.button("Keep them together", form).click()
-    app.see(form.get_by_text(re.compile("^together: scene · into sample tags")))
+    app.take(form, app.button("Keep them together", form), re.compile("^together: scene · into sample tags"))
     app.see(form.get_by_text(re.compile(r"\(12 groups, the largest of 4 samples\)")))
     output = app.execute()
     app.see(output.get_by_text("groups", exact=True))
@@ -327,6 +400,28 @@ def test_counting_proposal_and_clicks(app, scene_pictures):
         app.button("Cancel").click()
 
 
+def test_equal_names(app, new_pictures, picture, tmp_path):
+    """Files of equal names in two folders are proposed as groups; a button takes that, and the pairs stay together."""
+    dataset = new_pictures()
+    for folder in ("cam1", "cam2"):
+        (tmp_path / folder).mkdir()
+    names = [f"cam1/{i:04}.png" for i in range(35)] + [f"cam2/{i:04}.png" for i in range(0, 35, 7)]
+    dataset.set_values("filepath", [str(shutil.copy(picture, tmp_path / name)) for name in names])
+    app.open(dataset)
+    form = app.open_form()
+    said = "10 files share their names with files in other folders: 0000.png, 0007.png, 0014.png, 0021.png, 0028.png."
+    app.see(form.get_by_text(said))
+    app.take(form, app.button("Keep them together", form), re.compile("^together: files of equal names · into sample"))
+    app.see(form.get_by_text(re.compile(r"as near as whole groups allow \(35 groups, the largest of 2 samples\)")))
+    assert not form.get_by_text(said).count()
+    app.see(app.execute().get_by_text("Label distribution"))
+    app.button("Done").click()
+    dataset.reload()
+    assert subset_tags(dataset) == {"train": 32, "val": 4, "test": 4}
+    tags = dict(zip(names, dataset.values("tags"), strict=True))
+    assert all(tags[name] == tags[name.replace("cam2", "cam1")] for name in names)
+
+
 def test_groups_and_strata(app, scene_pictures):
     """Fields and a similarity run are chosen; a scene kept in two subsets is refused; the result tells of it."""
     from playwright.sync_api import expect
@@ -337,8 +432,7 @@ def test_groups_and_strata(app, scene_pictures):
     app.open(dataset)
     form = app.open_form()
     app.unfold(form)
-    form.get_by_text("Do not look for them").click()
-    app.page.get_by_role("option", name="similar (similarity run)").click()
+    app.choose_option(form.get_by_text("Do not look for them"), "similar (similarity run)")
     app.see(form.get_by_text("Distance up to"))
     form.locator("input[type=number]").nth(3).fill("0.05")
     app.see(form.get_by_text(re.compile(r"as near as whole groups allow \(24 groups, the largest of 2 samples\)")))
@@ -380,8 +474,7 @@ def test_cancel(app, new_pictures):
     app.open(dataset)
     form = app.open_form()
     app.unfold(form)
-    form.get_by_text("Normal", exact=True).click()
-    app.page.get_by_role("option", name=re.compile("Thorough")).click()
+    app.choose_option(form.get_by_text("Normal", exact=True), re.compile("Thorough"))
     output = app.execute()
     app.see(output.get_by_text(re.compile(r"^\d+%$")))
     app.button("Cancel", output).click()
@@ -411,7 +504,7 @@ def test_panel(app, new_pictures, tmp_path):
     app.see(panel.get_by_text("in use", exact=True))
     app.button("Apply this split", panel).click()
     app.see(app.page.get_by_role("alert").get_by_text("Applied: train 20, test 20"))
-    app.see(panel.get_by_text(re.compile("^2: train 20, test 20")))
+    app.see(panel.get_by_text(re.compile("^Split 2: train 20, test 20")))
     dataset.reload()
     for name in wanted.names:
         assert set(dataset.match_tags(name).values("id")) == set(wanted.ids(name))
@@ -420,7 +513,7 @@ def test_panel(app, new_pictures, tmp_path):
     app.execute()
     app.see(app.page.get_by_text("40 samples are as they were"))
     app.button("Close").click()
-    app.see(panel.get_by_text(re.compile("^1: train 20, test 20")))
+    app.see(panel.get_by_text(re.compile("^Split 1: train 20, test 20")))
     dataset.reload()
     assert dataset.values("tags") == before
     app.button("Save manifest", panel).click()
@@ -501,17 +594,50 @@ def test_what_is_shown_stays(app, new_pictures, tmp_path):
     app.button("Show all numbers", panel).click()
     app.see(panel.get_by_text("What they mean"))
     stays()
-    panel.get_by_text(re.compile("^4: ")).click()
-    app.page.get_by_role("option", name=re.compile("field gone")).click()
-    app.see(app.button("Apply this split again", panel))
-    app.page.wait_for_timeout(1000)
-    # Where the machine is busy, the App has cleared the filter before the list tells which split was chosen.
-    if app.page.get_by_text(re.compile(r"^\s*39\s+samples$")).count():
-        app.page.locator("[data-cy=checkbox-train]").click()
-    stays()
+    with app.not_loaded_anew():
+        panel.get_by_role("button", name=re.compile("^Split 4: ")).click()
+        panel.get_by_role("button", name=re.compile("^Split .* field gone")).click()
+        app.see(app.button("Apply this split again", panel))
+        stays()
+        panel.get_by_role("button", name=re.compile("^Compare with ")).click()
+        panel.get_by_role("button", name=re.compile("^split 4: ")).click()
+        app.see(panel.get_by_role("button", name=re.compile("^Compare with split 4: ")))
+        stays()
     app.button("Apply this split again", panel).click()
     app.see(app.page.get_by_role("alert").get_by_text("Applied: "))
     stays("gone")
+
+
+def run_scheduled(dataset):
+    """Do what `fiftyone delegated launch` does, in a thread without Playwright's event loop."""
+    from fiftyone.operators.delegated import DelegatedOperationService
+
+    with ThreadPoolExecutor() as pool:
+        pool.submit(DelegatedOperationService().execute_queued_operations, dataset_name=dataset.name).result()
+
+
+def test_scheduled(app, new_pictures):
+    """The panel tells of a run in the background, looks by itself until it has ended, and shows when it did."""
+    dataset = new_pictures()
+    split_with_front(dataset)
+    app.open(dataset)
+    panel = app.open_panel()
+    app.button("Split again", panel).click()
+    form = app.see(app.page.locator(PROMPT))
+    app.see(form.get_by_text("will be split: train 32, val 4, test 4"))
+    app.schedule(form)
+    app.see(panel.get_by_text(re.compile("The scheduled split waits since .* for fiftyone delegated launch")))
+    run_scheduled(dataset)
+    ended = r"ended at \d{4}-\d\d-\d\d \d\d:\d\d UTC: split 2, train 32, val 4, test 4, written as sample tags"
+    app.see(panel.get_by_text(re.compile(ended)))
+    app.see(panel.get_by_role("button", name=re.compile("^Split 2: train 32")))
+    app.run_operator("EvoSplit: audit")
+    app.schedule(app.page.locator(PROMPT))
+    run_scheduled(dataset)
+    app.button("Show all numbers", panel).click()
+    app.button("Show the audit", panel).click()
+    app.see(app.page.get_by_text("Leak: train and val share 1 file"))
+    app.button("Close").click()
 
 
 def test_audit_is_taken(app, new_pictures, picture, tmp_path):
@@ -542,9 +668,9 @@ def heights_of_plots(app, panel):
         assert ends, inside
         assert min(left for left, _ in ends) >= frame["x"] - 1, inside
         assert max(right for _, right in ends) <= frame["x"] + frame["width"] + 1, inside
-    lists = panel.locator(".MuiSelect-select").evaluate_all(CUT_OFF)
-    assert lists
-    assert not any(lists), lists
+    texts = panel.locator(".MuiButton-root .MuiTypography-root").evaluate_all(CUT_OFF)
+    assert texts
+    assert not any(texts), texts
     plots = panel.locator(".js-plotly-plot")
     boxes = [plots.nth(i).bounding_box() for i in range(2)]
     boxes += [plots.first.locator(part).first.bounding_box() for part in (".legend", ".ytick text")]

@@ -44,8 +44,11 @@ def dataset(fiftyone, api, new_dataset, tmp_path):
 @pytest.mark.parametrize("media", ["copy", "symlink"])
 def test_export(fiftyone, api, dataset, tmp_path, format, media):
     """Each subset loads again with its samples and labels, under the same classes; pictures are copied or linked."""
-    before = fiftyone.list_datasets()
-    sizes = api.export_subsets(dataset, tmp_path / "out", format=format, media=media)
+    before, seen = fiftyone.list_datasets(), []
+    options = {"format": format, "media": media, "on_progress": lambda done, message: seen.append(done)}
+    sizes = api.export_subsets(dataset, tmp_path / "out", **options)
+    assert seen == sorted(seen)
+    assert (seen[0], seen[-1], len(seen)) == (0.0, 1.0, 7)
     assert sizes == {"train": 8, "val": 2, "test": 2}
     assert fiftyone.list_datasets() == before
     pictures = list((tmp_path / "out").rglob("*.png"))

@@ -173,3 +173,19 @@ def test_link_does_not_destroy(fiftyone, tmp_path, linked):
     assert (tmp_path / PLUGIN / "__init__.py").is_file()
     if linked:
         assert (copy / "fiftyone.yml").read_text() == "name: mine"
+
+
+def test_private_names_of_fiftyone(fiftyone):
+    """What starting the App early rests on is there: without it the App still opens, later and with more words."""
+    import inspect
+
+    from fiftyone.core.service import ServerService
+    from fiftyone.core.session import session
+
+    wait = getattr(ServerService, "_wait_for_child_port", None)
+    assert wait is not None, "ServerService._wait_for_child_port is gone: a busy machine gets 60 s for the server again"
+    assert list(inspect.signature(wait).parameters) == ["self", "port", "timeout"], "the patience is given otherwise"
+    assert isinstance(getattr(session, "_server_services", None), dict), (
+        "session._server_services is gone: FiftyOne takes the server that was started early for somebody else's"
+    )
+    assert inspect.getsource(session._register_session).count("_server_services"), "servers are registered elsewhere"

@@ -987,15 +987,19 @@ class TestExecute:
 
 def panel_call(foo, dataset, method=None, state=None, **params):
     """Call a method of the panel as the App does; gives the operations that it asks for, by name."""
-    lists = {name: value for name, value in (state or {}).items() if name in ("run", "beside")}
-    clicked = {name: value for name, value in (state or {}).items() if name not in lists}
-    ctx = context(dataset, {"panel_id": "p", "panel_state": lists, "__method__": method, **params})
-    ctx.store("evosplit_panel").set("p", clicked)
+    ctx = context(dataset, {"panel_id": "p", "panel_state": {}, "__method__": method, **params})
+    ctx.store("evosplit_panel").set("p", state or {})
     foo.get_operator(PANEL).execute(ctx)
     found = {}
     for request in ctx.executor._requests:
         found.setdefault(request.operator_uri, []).append(request.params)
+    assert not [name for name in found if "panel_state" in name]  # with which the App would load the dataset anew
     return found
+
+
+def remembered(dataset):
+    """Give what the panel keeps in the database."""
+    return context(dataset).store("evosplit_panel").get("p")
 
 
 def panel_schema(operations):
@@ -1087,9 +1091,8 @@ class TestPanel:
         """A clicked point is shown beside the one in use; applying it re-tags and can be undone."""
         split, other = split_with_front(dataset), 2
         tags = dataset.values("tags")
-        clicked = panel_call(foo, dataset, "on_point", idx=other)
-        assert context(dataset).store("evosplit_panel").get("p") == {"point": other}
-        assert "patch_panel_state" not in clicked  # with which the App would load the dataset anew
+        panel_call(foo, dataset, "on_point", idx=other)
+        assert remembered(dataset) == {"point": other}
         operations = panel_call(foo, dataset, "on_apply", state={"point": other})
         assert "reload_samples" in operations
         wanted = split.pick(other)
@@ -1199,20 +1202,24 @@ class TestPanel:
         found = dict(zip(drawn, beside_it["x"], strict=True))
         assert found["cat"] == pytest.approx(100 * wanted["cat"])
         assert schema["beside_header"]["view"]["description"].startswith("Of 3 labels, ")
+        assert schema["beside"]["view"]["label"].startswith(f"Compare with {beside_it['name']}: ")
+        unfolded = panel_schema(panel_call(foo, dataset, "on_offered", state=state))
+        buttons = unfolded["beside_choices"]["type"]["properties"].values()
+        assert {"nothing", state["beside"]} <= {each["view"]["params"]["value"] for each in buttons}
+        panel_call(foo, dataset, "on_beside", state={**state, "unfolded": "beside"}, value="point:1")
+        assert remembered(dataset) == {**state, "beside": "point:1", "unfolded": None}
+        panel_call(foo, dataset, "render", state={"beside": "point:1"})  # the latest split has no such point
 
     def test_a_new_split_is_shown(self, foo, dataset):
-        """After a run an open panel turns from the split that its list shows to the latest."""
+        """After a run an open panel turns from the split that it shows to the latest."""
         evosplit_plugin().evosplit_fiftyone(dataset, (0.5, 0.5), **PARAMS)
         state = {"run": first_run(dataset), "beside": "nothing"}
-        spaces = {"children": [{"type": "evosplit_panel", "component_id": "p", "state": {"state": state}}]}
+        spaces = {"children": [{"type": "evosplit_panel", "component_id": "p", "state": {}}]}
         messages = operator(foo, "evosplit").execute(context(dataset, PARAMS, spaces=spaces))
         [asked] = [each.body.params for each in messages if each.body.operator_uri == PANEL]
-        assert asked == {"panel_id": "p", "panel_state": state, "__method__": "on_refresh"}
+        assert asked == {"panel_id": "p", "panel_state": {}, "__method__": "on_refresh"}
         operations = panel_call(foo, dataset, "on_refresh", state=state)
-        latest = operations["patch_panel_state"][0]["state"]
-        assert latest == {"run": first_run(dataset, -1)}
         assert panel_tables(operations)[SIZES][0]["samples"].split()[0] == "32"
-        assert "patch_panel_state" not in panel_call(foo, dataset, "on_refresh", state=latest)
 
     def test_clicks_while_applying(self, foo, dataset, monkeypatch):
         """What is clicked while a split is written is shown when it is written."""
@@ -1243,16 +1250,21 @@ class TestPanel:
         assert "the disk is full. The dataset is as it was" in operations["notify"][0]["message"]
 
     def test_other_runs(self, foo, dataset):
-        """An earlier split can be looked at."""
+        """An earlier split can be looked at: a button unfolds all of them, and folds them when one is chosen."""
         evosplit_plugin().evosplit_fiftyone(dataset, (0.5, 0.5), **PARAMS)
+        assert panel_schema(panel_call(foo, dataset, "on_load"))["run"]["view"]["name"] == "HeaderView"  # one only
         evosplit_plugin().evosplit_fiftyone(dataset, folds=4, **PARAMS)
         latest = panel_tables(panel_call(foo, dataset, "on_load"))
         assert [row["subset"] for row in latest[SIZES]] == ["fold0", "fold1", "fold2", "fold3"]
-        key = first_run(dataset)
-        operations = panel_call(foo, dataset, "on_run", value=key)
-        assert operations["patch_panel_state"][0]["state"] == {"run": key}
-        first = panel_tables(panel_call(foo, dataset, "render", state={"run": key}))
-        assert [row["subset"] for row in first[SIZES]] == ["train", "test"]
+        schema = panel_schema(panel_call(foo, dataset, "on_runs"))
+        offered = [each["view"] for each in schema["run_choices"]["type"]["properties"].values()]
+        assert [view["label"][:8] for view in offered] == ["Split 2:", "Split 1:"]
+        operations = panel_call(foo, dataset, "on_run", state=remembered(dataset), **offered[1]["params"])
+        assert "run_choices" not in panel_schema(operations)
+        assert panel_schema(operations)["run"]["view"]["label"] == offered[1]["label"]
+        assert [row["subset"] for row in panel_tables(operations)[SIZES]] == ["train", "test"]
+        folded = panel_call(foo, dataset, "on_runs", state={"unfolded": "run"})
+        assert "run_choices" not in panel_schema(folded)
 
     def test_bar_of_an_earlier_split(self, foo, fiftyone, dataset):
         """The bars of an earlier split show the samples that it held, not those of today's tags."""
@@ -1303,10 +1315,9 @@ class TestPanel:
     def test_runs_are_told_apart(self, foo, scene_dataset):
         """The list of runs says sizes, seed, effort, groups and when."""
         evosplit_plugin().evosplit_fiftyone(scene_dataset, (0.5, 0.5), group_by="scene", seed=7, **PARAMS)
-        choice = panel_schema(panel_call(foo, scene_dataset, "on_load"))["run"]["view"]["choices"][0]["label"]
-        assert re.fullmatch(
-            r"1: train 24, test 24 · seed 7 · effort fast · groups by scene \(\d{4}-\d\d-\d\d \d\d:\d\d UTC\)", choice
-        )
+        choice = panel_schema(panel_call(foo, scene_dataset, "on_load"))["run"]["view"]["description"]
+        made = r"Split 1: train 24, test 24 · seed 7 · effort fast · groups by scene \(\d{4}-\d\d-\d\d \d\d:\d\d UTC\)"
+        assert re.fullmatch(made, choice)
 
     @pytest.mark.parametrize(
         ("method", "opens"),
@@ -1330,6 +1341,109 @@ class TestPanel:
         evosplit_plugin().apply_split(dataset, tmp_path / "split.json")
         schema = panel_schema(panel_call(foo, dataset, "on_load"))
         assert shown(schema, "summary").endswith("train 20, test 20")
+
+
+class TestScheduled:
+    """What the panel tells of runs in the background."""
+
+    @pytest.fixture
+    def service(self, fiftyone):
+        """Give FiftyOne's service of runs in the background."""
+        from fiftyone.operators.delegated import DelegatedOperationService
+
+        return DelegatedOperationService()
+
+    def queue(self, foo, dataset, name="evosplit", **params):
+        """Schedule a run; gives its key."""
+        asked = {"dataset": dataset, "view": dataset.view(), "params": params, "request_delegation": True}
+        return foo.execute_operator(f"{PLUGIN}/{name}", asked).result["id"]
+
+    def told(self, schema, name="evosplit"):
+        """Give what is told of a run, without its time."""
+        said = re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d UTC", "then", shown(schema, f"queued_{name}"))
+        return schema[f"queued_{name}"]["view"]["name"], said.replace("\\", "")
+
+    def test_a_split(self, foo, dataset, service):
+        """It waits, it runs, it ends: then it is shown with its tags, whatever was chosen before."""
+        evosplit_plugin().evosplit_fiftyone(dataset, folds=4, **PARAMS)
+        evosplit_plugin().evosplit_fiftyone(dataset, folds=5, **PARAMS)
+        key = self.queue(foo, dataset, **PARAMS)
+        schema = panel_schema(panel_call(foo, dataset, "on_load"))
+        assert self.told(schema) == ("Notice", "The scheduled split waits since then for `fiftyone delegated launch`.")
+        assert schema["looking"]["view"]["on_interval"] == f"{PANEL}#on_look"
+        state = {**remembered(dataset), "run": first_run(dataset)}
+        service.set_running(key)
+        looked = panel_call(foo, dataset, "on_look", state=state)
+        assert self.told(panel_schema(looked)) == ("Notice", "The scheduled split has been running since then.")
+        assert "reload_samples" not in looked
+        assert remembered(dataset) == state
+        service.set_progress(key, foo.executor.ExecutionProgress(0.4, "searching"))
+        schema = panel_schema(panel_call(foo, dataset, "render"))
+        assert self.told(schema)[1].endswith(" since then, 40% (searching).")
+        assert "looking" in schema
+        service.set_queued(key)
+        service.execute_queued_operations(dataset_name=dataset.name)
+        looked = panel_call(foo, dataset, "on_look", state=state)
+        assert "reload_samples" in looked
+        sizes = "train 32, val 4, test 4"
+        ended = ("Success", f"The scheduled split ended at then: split 3, {sizes}, written as sample tags.")
+        assert self.told(panel_schema(looked)) == ended
+        assert panel_schema(looked)["run"]["view"]["label"].startswith(f"Split 3: {sizes}")
+        assert "looking" not in panel_schema(looked)
+        evosplit_plugin().undo_split(dataset)
+        assert "queued_evosplit" not in panel_schema(panel_call(foo, dataset, "render"))
+
+    def test_before_the_first_split(self, foo, dataset, service):
+        """A panel without a split tells of the first one too; of another dataset's runs it tells nothing."""
+        self.queue(foo, dataset, field="part", write="field", **PARAMS)
+        assert {"queued_evosplit", "start", "looking"} <= set(panel_schema(panel_call(foo, dataset, "on_load")))
+        service.execute_queued_operations(dataset_name=dataset.name)
+        looked = panel_call(foo, dataset, "on_look", state=remembered(dataset))
+        assert self.told(panel_schema(looked))[1].endswith("written as the field part.")
+        assert looked[f"{PLUGIN}/load_fields"] == [{"field": "part"}]
+        other = dataset.clone()
+        assert "queued_evosplit" not in panel_schema(panel_call(foo, other, "render"))
+        other.delete()
+
+    def test_failures(self, foo, dataset, service, monkeypatch):
+        """The reason is told: a sentence where the user can mend it, else the exception. After a day it is not."""
+        from datetime import timedelta
+
+        from evosplit_plugins.fiftyone_plugin.app import queued, request
+
+        def fail(*args, **options):
+            raise OSError("the disk is full")
+
+        unknown = ({"effort": "extreme"}, "effort='extreme' is unknown")
+        for params, reason in (unknown, (PARAMS, "OSError: the disk is full")):
+            self.queue(foo, dataset, **params)
+            service.execute_queued_operations(dataset_name=dataset.name)
+            kind, said = self.told(panel_schema(panel_call(foo, dataset, "render")))
+            assert kind == "Error"
+            assert said.startswith(f"The scheduled split failed at then: {reason}")
+            monkeypatch.setattr(request, "write_split", fail)
+        monkeypatch.setattr(queued, "_TOLD", timedelta(0))
+        assert "queued_evosplit" not in panel_schema(panel_call(foo, dataset, "render"))
+
+    def test_audit_and_export(self, foo, dataset, service):
+        """A button shows the whole of an audit; of an export its message, or its error, is told."""
+        evosplit_plugin().evosplit_fiftyone(dataset, (0.5, 0.5), **PARAMS)
+        self.queue(foo, dataset, "audit_split")
+        self.queue(foo, dataset, "export_subsets", output="")
+        service.execute_queued_operations(dataset_name=dataset.name)
+        schema = panel_schema(panel_call(foo, dataset, "on_look"))
+        assert re.search(r"ended at then: .*\. No leaks were found\.", self.told(schema, "audit_split")[1])
+        assert "failed at then: no directory is given" in self.told(schema, "export_subsets")[1]
+        asked = panel_call(foo, dataset, "on_show", **schema["show_audit"]["view"]["params"])
+        prompt = asked["prompt_user_for_operation"][0]
+        done = foo.execute_operator(prompt["operator_uri"], {"dataset": dataset, "params": prompt["params"]})
+        ctx = context(dataset)
+        ctx.request_params["results"] = done.result
+        assert "verdict" in operator(foo, "show_audit").resolve_output(ctx).to_json()["type"]["properties"]
+        assert operator(foo, "show_audit").resolve_input(ctx) is None  # the App shows the output at once
+        assert not operator(foo, "show_audit").config.dynamic
+        with pytest.raises(evosplit.EvoSplitError, match="not there any more; run it again"):
+            operator(foo, "show_audit").do(context(dataset, {"run": "gone"}))
 
 
 class TestFigures:

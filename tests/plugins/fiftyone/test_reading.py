@@ -133,18 +133,49 @@ class TestReadCounts:
 
     def test_some_rows_at_a_time(self, fiftyone, api, new_dataset, monkeypatch):
         """However many rows are in memory at once, the counts are the same; a unit may have rows in several chunks."""
+        import numpy as np
+
         from evosplit_plugins.fiftyone_plugin import reading
 
         dataset = new_dataset(pictures(fiftyone, 20))
         cases = [(dataset, ["gt"]), (dataset.to_patches("gt"), ["gt"])]
         cases.append((grouped(fiftyone, new_dataset, 4), ["gt", "frames.objects"]))
+        masked = new_dataset(pictures(fiftyone, 7))
+        masks = [np.array([[i % 3, 2]], dtype=np.uint8) for i in range(7)]
+        masked.set_values("seg", [fiftyone.Segmentation(mask=mask) for mask in masks])
+        cases.append((masked, ["gt", "seg"]))
         at_once = [api.read_counts(samples, label_field=fields) for samples, fields in cases]
         monkeypatch.setattr(reading, "_AT_ONCE", 3)
+        monkeypatch.setattr(reading, "_MASKS_AT_ONCE", 3)
         for (samples, fields), wanted in zip(cases, at_once, strict=True):
             counts = api.read_counts(samples, label_field=fields)
             assert counts.ids.tolist() == wanted.ids.tolist()
             assert counts.labels == wanted.labels
             assert counts.matrix.toarray().tolist() == wanted.matrix.toarray().tolist()
+
+    @pytest.mark.parametrize("kind", ["whole", "view", "patches", "grouped", "masks"])
+    def test_progress(self, fiftyone, api, new_dataset, monkeypatch, kind):
+        """The progress grows with the rows that were read, from 0 to 1; it changes nothing."""
+        import numpy as np
+
+        from evosplit_plugins.fiftyone_plugin import reading
+
+        monkeypatch.setattr(reading, "_AT_ONCE", 3)
+        monkeypatch.setattr(reading, "_MASKS_AT_ONCE", 3)
+        made = grouped(fiftyone, new_dataset, 6) if kind == "grouped" else new_dataset(pictures(fiftyone, 12))
+        mask = fiftyone.Segmentation(mask=np.array([[1, 2]], dtype=np.uint8))
+        if kind == "masks":
+            made.set_values("seg", [mask] * 12)
+        samples = made.skip(3) if kind == "view" else made.to_patches("gt") if kind == "patches" else made
+        fields, seen = "seg" if kind == "masks" else "gt", []
+        told = api.read_counts(samples, label_field=fields, on_progress=lambda *each: seen.append(each))
+        assert [done for done, _ in seen] == sorted(done for done, _ in seen)
+        assert (seen[0][0], seen[-1][0]) == (0.0, 1.0)
+        assert len({done for done, _ in seen}) > 3
+        assert all(message for _, message in seen)
+        counts = api.read_counts(samples, label_field=fields)
+        assert told.ids.tolist() == counts.ids.tolist()
+        assert (told.matrix != counts.matrix).nnz == 0
 
     def test_filtered_view(self, fiftyone, api, new_dataset):
         """A view counts what it shows."""
