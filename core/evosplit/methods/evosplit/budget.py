@@ -47,12 +47,12 @@ def rounds_of(effort: str, n_vectors: int, work: int) -> list[Round]:
     Examples
     --------
     >>> [round.vectors for round in rounds_of("normal", 5, 1000)]
-    [(2, 2), (0, 2, 4), (1, 3)]
+    [(2, 2), (0, 2), (1, 3, 4)]
     >>> [round.vectors for round in rounds_of("fast", 5, 1000)]
-    [(2, 2), (0, 2, 4)]
+    [(2, 2), (0, 2)]
     """
     each, middle = work // (2 + n_vectors), n_vectors // 2
-    first = tuple(sorted({0, middle, n_vectors - 1}))
+    first = tuple(sorted({0, middle}))
     others = tuple(at for at in range(n_vectors) if at not in first)
     rounds = [Round((middle, middle), each), Round(first, each)]
     if effort != "fast" and others:

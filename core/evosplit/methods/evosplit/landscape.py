@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,6 +27,7 @@ Ints = npt.NDArray[Any]
 COUNTED_COLUMNS = 256
 ORDERS = 8  # orders of similarity, each for another importance of the labels
 TOTALS = 0.3  # weight of a total, in parts of a label's, where it is off by a hundredth or more; the nearer, the less
+FAR = 1e6  # odds of a total are taken against so many times its target, so that they are plain parts of it
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,12 +87,13 @@ class Landscape:
         added = [slice(0, n_labels)]
         if problem.counts.has_repeats:
             added += [slice(block.start, block.stop) for block in problem.blocks if block.name == "instances"]
-        self.n_totals = len(added)
         sums = np.stack([problem.features[:, columns].sum(axis=1) for columns in added], axis=1, dtype=np.int32)
         self.features = sp.csr_array(sp.hstack([problem.features, sp.csr_array(sums)], format="csr"))
         self.features.sort_indices()
         totals = [problem.column_totals[columns].sum() for columns in added]
         self.column_totals = np.concatenate((problem.column_totals, totals))
+        self.n_columns = len(problem.column_totals)
+        self.totals = np.array([problem.empty_column, *range(self.n_columns, len(self.column_totals))])
         self.budget = Budget.of(self.n_movable, self.columns_per_unit, self.table_bytes)
         most = COUNTED_COLUMNS * self.budget.patience
         self.counted = [at for at, block in enumerate(problem.blocks) if block.by_total and block.width <= most]
@@ -156,30 +157,43 @@ class Landscape:
 
     @cached_property
     def _bases(self) -> Floats:
-        """What odds are taken against in each subset: a row for each block, samples, each total, twice the sizes."""
+        """What odds are taken against in each subset: a row for each block, each total, twice the sizes."""
         sizes = self.problem.sizes.astype(np.float64)
         share = sizes / float(self.problem.sizes.sum())
         rows = []
         for block in self.problem.blocks:
             whole = float(self.column_totals[block.start : block.stop].sum())
             rows.append(whole * share if block.by_total else sizes)
-        return np.array([*rows, sizes, *(2.0 * self._targets[1:]), 2.0 * sizes])
+        return np.array([*rows, *(FAR * np.maximum(self._targets, 1.0)), 2.0 * sizes])
 
     @cached_property
     def _targets(self) -> Floats:
         """How many samples without a label, labels and instances in all each subset is to get (a row for each).
 
-        Of samples without a label and of instances its share; of labels as many as it gets when every label is spread
-        as evenly as can be. That is its share, too, where subsets are of equal size; but rare labels are best left to
-        large subsets, unless `cover` gives them to the small ones.
+        Of instances its share. Of labels as many as it gets when every label is spread as evenly as can be: rare ones
+        are best left to large subsets, unless `cover` gives them to the small ones. A subset that is best given fewer
+        labels than its share is to get more samples without any, and the other way round: else the targets would pull
+        against one another.
         """
         problem, sizes = self.problem, self.problem.sizes.astype(np.float64)
-        m, totals = float(problem.sizes.sum()), self.column_totals[: problem.counts.n_labels].astype(np.float64)
-        share = totals[:, None] * sizes / m
-        needs = problem.needs[:, None]
+        wholes = self.column_totals[self.totals].astype(np.float64)
+        targets = wholes[:, None] * sizes / float(problem.sizes.sum())
+        unlabelled, labels = targets[:2]
+        uncovered = self._spread_labels(np.zeros_like(problem.needs))
+        labelled = (sizes - unlabelled) * uncovered / np.maximum(labels, NEGLIGIBLE)
+        targets[0] = np.clip(sizes - labelled, 0.5 * unlabelled, 2.0 * unlabelled)
+        targets[0] *= wholes[0] / max(1.0, float(ordered_sum(targets[0])))
+        targets[1] = self._spread_labels(problem.needs)
+        return targets
+
+    def _spread_labels(self, needs: Ints) -> Floats:
+        """Return how many labels each subset gets in all when each label is spread as evenly as needs allow."""
+        problem, sizes = self.problem, self.problem.sizes.astype(np.float64)
+        totals = self.column_totals[: problem.counts.n_labels].astype(np.float64)
+        share = totals[:, None] * sizes / float(problem.sizes.sum())
         # Of a label that has too few samples for every subset, some get one and the others none.
-        enough = totals[:, None] >= problem.k * needs
-        below = np.where(enough, np.maximum(np.floor(share), needs), 0.0)
+        enough = totals >= problem.k * needs
+        below = np.where(enough[:, None], np.maximum(np.floor(share), needs[:, None]), 0.0)
         left = totals - below.sum(axis=1)
         dearer = (1.0 - 2.0 * (share - below)) / sizes  # to have one more than that
         rank = np.argsort(np.argsort(dearer, axis=1, kind="stable"), axis=1, kind="stable")
@@ -189,9 +203,7 @@ class Landscape:
         order = np.argsort(problem.sizes, kind="stable")
         for equal in np.split(order, np.flatnonzero(np.diff(problem.sizes[order]) > 1) + 1):
             labels[equal] = labels[equal].sum() / len(equal)  # whom a tie favours is chance
-        unlabelled = float(self.column_totals[problem.empty_column]) * sizes / m
-        instances = [float(total) * sizes / m for total in self.column_totals[problem.features.shape[1] + 1 :]]
-        return np.array([unlabelled, labels, *instances])
+        return np.asarray(labels)
 
     @cached_property
     def _columns(self) -> tuple[Floats, Floats]:
@@ -213,11 +225,8 @@ class Landscape:
             columns[inside, exchange.ODDS] = totals / np.maximum(whole - totals, 1.0)
             columns[inside, exchange.BLOCK] = -1 - at if at in self.counted else at
         columns[: problem.counts.n_labels, exchange.NEED] = problem.needs
-        empty, n_blocks = problem.empty_column, len(problem.blocks)
-        columns[empty, exchange.ODDS] = self.column_totals[empty] / max(m - self.column_totals[empty], 1.0)
-        columns[empty, exchange.BLOCK] = n_blocks
-        columns[-self.n_totals :, exchange.ODDS] = 1.0  # at its share, half of twice as many
-        columns[-self.n_totals :, exchange.BLOCK] = n_blocks + 1 + np.arange(self.n_totals)
+        columns[self.totals, exchange.ODDS] = 1.0 / (FAR - 1.0)
+        columns[self.totals, exchange.BLOCK] = len(problem.blocks) + np.arange(len(self.totals))
         return columns, rare
 
     @cached_property
@@ -227,7 +236,7 @@ class Landscape:
 
     def attained(self, state: Any) -> Attained:
         """Return how far a state is from even."""
-        blocks = self.problem.evaluate_blocks(state.counts[: -self.n_totals], self.problem.sizes + state.excess)
+        blocks = self.problem.evaluate_blocks(state.counts[: self.n_columns], self.problem.sizes + state.excess)
         relative = tuple(float(value) / unit for value, unit in zip(blocks, self.reference, strict=True))
         return Attained(relative, self._urgency_of_totals(state.counts))
 
@@ -236,9 +245,9 @@ class Landscape:
 
         The nearer a total is, the less it weighs: to keep it exact would keep exchanges from being made.
         """
-        targets = self._targets[1:]
-        off = np.abs(counts[-self.n_totals :] - targets) / np.maximum(targets, 1.0)
-        return TOTALS * np.array([min(1.0, 100.0 * float(ordered_sum(row)) / self.problem.k) for row in off])
+        off = np.abs(counts[self.totals] - self._targets) / np.maximum(self._targets, 1.0)
+        near = [min(1.0, 100.0 * float(total) / self.problem.k) for total in ordered_sum(off)]
+        return np.array([1.0, *[TOTALS] * (len(near) - 1)]) * near
 
     def cells(self, weights: Sequence[float], attained: Attained, rare: float = 0.0) -> Any:
         """Return what each cell costs; the more `rare` is, up to 1, the more a column counts the rarer it is.
@@ -248,7 +257,7 @@ class Landscape:
         from evosplit._kernels import exchange
 
         of_blocks = self.of_blocks(weights)
-        behind = [sqrt((d + NEGLIGIBLE) / goal) for d, goal in zip(attained.blocks, self._goals, strict=True)]
+        behind = [(d + NEGLIGIBLE) / goal for d, goal in zip(attained.blocks, self._goals, strict=True)]
         slopes = [weight * by for weight, by in zip(of_blocks, behind, strict=True)]
         scale = ordered_sum(np.array(of_blocks)) / (ordered_sum(np.array(slopes)) or 1.0)
         of_blocks = [slope * float(scale) for slope in slopes]
@@ -260,10 +269,9 @@ class Landscape:
                 inside *= 1.0 - rare
                 inside += rare * rarer[block.start : block.stop]
             inside *= weight
-        price = self._price_of_label(of_blocks)
-        columns[self.problem.empty_column, exchange.WEIGHT] = price  # samples without a label are spread like a label
-        per_sample = self.column_totals[-self.n_totals :] / float(self.problem.sizes.sum())
-        columns[-self.n_totals :, exchange.WEIGHT] = 0.5 * price * per_sample * attained.totals
+        price = FAR * self._price_of_label(of_blocks)
+        per_sample = self.column_totals[self.totals] / float(self.problem.sizes.sum())
+        columns[self.totals, exchange.WEIGHT] = price * per_sample * attained.totals
         return exchange.Cells(columns, self._spans)
 
     def _price_of_label(self, of_blocks: Sequence[float]) -> float:
@@ -276,7 +284,7 @@ class Landscape:
     def price_sizes(self, cells: Any, price: float) -> None:
         """Let a sample too many, in a subset of middling size, cost so much; in place."""
         middling = float(np.sort(self.problem.sizes)[self.problem.k // 2])
-        cells.columns[len(cells.columns) - self.n_totals - 1] = (0.5 * price * middling, 1.0, 0.0, len(self._bases) - 1)
+        cells.columns[self.n_columns - 1] = (0.5 * price * middling, 1.0, 0.0, len(self._bases) - 1)
 
     def state(self, candidate: Candidate) -> Any:
         """Lay out a candidate for the kernels, which change it in place."""
@@ -318,10 +326,9 @@ class Landscape:
             problem = self.problem
             state = state or self.state(candidate)
             counts, excess = state.counts, state.excess
-            blocks = problem.evaluate_blocks(counts[: -self.n_totals], problem.sizes + excess)
-            found = np.vstack((counts[problem.empty_column], counts[-self.n_totals :]))
-            off = np.abs(found - self._targets) / np.maximum(problem.sizes, 1)
-            off[1:] *= 0.5 * self._urgency_of_totals(counts)[:, None]
+            blocks = problem.evaluate_blocks(counts[: self.n_columns], problem.sizes + excess)
+            off = np.abs(counts[self.totals] - self._targets) / np.maximum(problem.sizes, 1)
+            off *= self._urgency_of_totals(counts)[:, None]
             lack = np.maximum(problem.needs[:, None] - counts[: problem.counts.n_labels], 0)
             self._scores[candidate] = Score(
                 excess=int(np.abs(excess).sum()),
@@ -335,15 +342,15 @@ class Landscape:
     def cost(self, candidate: Candidate, weights: Sequence[float]) -> tuple[int, int, float]:
         """Return what a candidate is worth for a weight vector: sizes first, then missing labels, then the cost.
 
-        A block costs its deviation to the power 3/2, in parts of what the starts have: so it weighs the more, the
-        further it is behind.
+        A block costs the square of its deviation, in parts of what the starts have: so it weighs the more, the further
+        it is behind.
         """
         score = self.score(candidate)
         of_blocks = self.of_blocks(weights)
         cost = self._price_of_label(of_blocks) * score.totals
         for weight, deviation, goal in zip(of_blocks, score.blocks, self._goals, strict=True):
             away = deviation + NEGLIGIBLE
-            cost += weight * away * sqrt(away / goal) / 1.5
+            cost += weight * away * away / (2.0 * goal)
         return score.excess, score.lack, cost
 
     def best_of(self, candidates: Sequence[Candidate], weights: Sequence[float]) -> Candidate:
