@@ -127,7 +127,7 @@ def detect(paths: Sequence[str], verb: str | None = None) -> str:
                 return name
             able.append(name)
     raise EvoSplitError(
-        f"{listed(map(repr, paths), 3)} is nothing that an adapter recognises; name one: {', '.join(able)}",
+        f"no adapter recognises {listed(map(repr, paths), 3)}; name one: {', '.join(able)}",
         parameter=(),
     )
 

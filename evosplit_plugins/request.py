@@ -209,8 +209,7 @@ class Request:
         if self.folds is not None:
             asked["folds"] = int(self.folds)
         elif self.ratios is not None:
-            values = self.ratios if isinstance(self.ratios, Mapping) else list(self.ratios)
-            asked["ratios"] = dict(values) if isinstance(values, Mapping) else values
+            asked["ratios"] = dict(self.ratios) if isinstance(self.ratios, Mapping) else list(self.ratios)
         if self.groups:
             asked["group_by"] = list(self.groups)
         if self.group_regex is not None:

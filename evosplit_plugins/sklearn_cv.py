@@ -21,6 +21,7 @@ import scipy.sparse as sp
 
 import evosplit
 from evosplit import EvoSplitError, LabelCounts, MissingExtraError, Split
+from evosplit.constraints import is_missing
 from evosplit.methods.base import Method
 from evosplit.rng import Stream
 from evosplit_plugins.request import ENGINE_OPTIONS
@@ -284,7 +285,7 @@ def _counts(y: Any) -> LabelCounts:
 def _one_hot(classes: list[Any]) -> LabelCounts:
     """Make one label of each class, in the order in which they occur, so that their names make no difference."""
     for position, value in enumerate(classes):
-        if _is_missing(value):
+        if is_missing(value):
             raise EvoSplitError(f"y[{position}] is {value}; every sample needs a class, give it one or leave it out")
         if isinstance(value, float) and not value.is_integer():
             raise EvoSplitError(
@@ -302,12 +303,7 @@ def _groups(groups: Any) -> list[int | None]:
     """Replace the groups by numbers, whatever their values are; a missing value stands alone."""
     found: dict[Any, int] = {}
     values = np.asarray(groups, dtype=object).reshape(-1).tolist()
-    return [None if _is_missing(value) else found.setdefault(value, len(found)) for value in values]
-
-
-def _is_missing(value: Any) -> bool:
-    """Whether a value is None, NaN or one of pandas' missing values."""
-    return type(value).__name__ in ("NoneType", "NAType", "NaTType") or (isinstance(value, float) and value != value)
+    return [None if is_missing(value) else found.setdefault(value, len(found)) for value in values]
 
 
 def _checked_number(name: str, value: Any, *, at_least: int) -> int:

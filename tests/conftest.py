@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import tempfile
 from importlib.util import find_spec
 
 import fiftyone_session
@@ -64,12 +65,17 @@ def _insisting(config, report):
 
 
 def pytest_configure(config):
-    """Point FiftyOne at a directory and database of this run, before any module imports it."""
+    """Point FiftyOne and `datasets` at directories of this run, before any module imports them."""
     # What a script starts with & or nohup ignores Ctrl-C, and so would all that the tests start and interrupt.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     # Spark's JVMs end too soon for the second compiler to pay: without it they take half of the CPU time.
     os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+    # What `datasets` makes of the files that it loads: not in the user's cache, and there may be no place for one.
+    if not hasattr(config, "workerinput"):
+        cache = tempfile.TemporaryDirectory(prefix="evosplit-datasets-", ignore_cleanup_errors=True)
+        config.add_cleanup(cache.cleanup)
+        os.environ["HF_HOME"] = cache.name
     if find_spec("fiftyone") is not None:
         _sessions.append(fiftyone_session.prepare())
 

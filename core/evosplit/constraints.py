@@ -29,6 +29,7 @@ __all__ = [
     "Locked",
     "Stratum",
     "binned",
+    "is_missing",
     "resolve_constraints",
     "sizes_around_locks",
 ]
@@ -221,7 +222,7 @@ def _group_index(groups: Iterable[Any], m: int) -> GroupIndex:
     names: list[Any] = []
     code_of_sample = np.empty(m, dtype=np.int64)
     for sample, value in enumerate(items):
-        if _is_missing(value):
+        if is_missing(value):
             code_of_sample[sample] = len(names)
             names.append(None)
             continue
@@ -299,7 +300,7 @@ def _locked_rows(
                 "or {subset name: ids}"
             )
         for sample, name in enumerate(locked):
-            if _is_missing(name):
+            if is_missing(name):
                 continue
             if not isinstance(name, str) or name not in number:
                 raise EvoSplitError(f"locked[{sample}] is {name!r}; the subsets are {choices}")
@@ -370,17 +371,17 @@ def _stratum(name: str, values: Any, counts: LabelCounts) -> Stratum:
         size = f"has {len(values)} values" if is_list else f"is {values!r}"
         raise EvoSplitError(f"the stratum {name!r} {size} for {m} samples; pass one value per sample")
     items = values.tolist() if isinstance(values, np.ndarray) else list(values)
-    present = [value for value in items if not _is_missing(value)]
+    present = [value for value in items if not is_missing(value)]
     numbers = all(isinstance(value, (int, float, np.number)) and not isinstance(value, bool) for value in present)
     if numbers and len(set(present)) > FEW_NUMBERS:
         categories, code = binned(np.array([_as_float(value) for value in items]), counts.copies)
     else:
         for sample, value in enumerate(items):
-            if not _is_missing(value) and not isinstance(value, (str, bool, int, float, np.generic)):
+            if not is_missing(value) and not isinstance(value, (str, bool, int, float, np.generic)):
                 raise EvoSplitError(
                     f"the stratum {name!r} of sample {sample} is {value!r}; pass strings, numbers, booleans or None"
                 )
-        texts = [MISSING if _is_missing(value) else str(value) for value in items]
+        texts = [MISSING if is_missing(value) else str(value) for value in items]
         categories = sorted(set(texts))
         position = {category: i for i, category in enumerate(categories)}
         code = np.array([position[text] for text in texts], dtype=np.int64)
@@ -441,7 +442,7 @@ def _checked_weights(weights: Mapping[str, float] | None, counts: LabelCounts) -
 
 def _as_float(value: Any) -> float:
     """Turn a number into what can be binned: an integer beyond all floats is infinite, a missing one NaN."""
-    if _is_missing(value):
+    if is_missing(value):
         return float("nan")
     try:
         return float(value)
@@ -449,7 +450,8 @@ def _as_float(value: Any) -> float:
         return float("inf") if value > 0 else float("-inf")
 
 
-def _is_missing(value: Any) -> bool:
+def is_missing(value: Any) -> bool:
+    """Whether a value is None, NaN or one of pandas' missing values."""
     if isinstance(value, (float, np.floating)):
         return bool(np.isnan(value))
     return value is None or type(value).__name__ in ("NAType", "NaTType")  # pandas' own, known by name

@@ -74,8 +74,8 @@ class CoverCost:
     Attributes
     ----------
     labels
-        How many labels have samples in a subset whose share of them is less than half a sample, so that none would be
-        closer.
+        How many labels have more samples in a subset than would be nearest to its share, and no more than it was to
+        get.
     ld, ld_without
         LD, and about what it would be if these samples were in the subsets where they do the least harm.
     """

@@ -94,7 +94,7 @@ def checked_objectives(objectives: Sequence[str] | None, has_strata: bool) -> tu
     for name in objectives:
         if name not in OBJECTIVES:
             known = ", ".join(map(repr, OBJECTIVES))
-            raise EvoSplitError(f"objectives names {name!r}, which is unknown; choose from {known}")
+            raise EvoSplitError(f"objectives={name!r} is unknown; choose from {known}")
     if not objectives or len(set(objectives)) != len(objectives):
         raise EvoSplitError(f"objectives={tuple(objectives)} repeats one, or is empty; name each once")
     if "strata" in objectives and not has_strata:

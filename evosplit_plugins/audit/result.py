@@ -98,7 +98,7 @@ class Audit:
         if grades[first] == "good":
             *most, last = (JUDGED[key] for key in judged)
             what = f"{', '.join(most)} and {last}" if most else last
-            return f"Good: {what} are at least twice as close to their shares as in random splits."
+            return f"Good: {what} are at least twice as close to their shares as in the average random split."
         more = "".join(f"; {_in_brief(judged[key])}" for key in others)
         return f"{grades[first].capitalize()}: {_in_words(judged[first])}{more}."
 
@@ -120,12 +120,12 @@ class Audit:
             sizes = f"sizes of {', '.join(map(str, self.instead.sizes))}, since groups stay whole"
         if not better:
             kept = "; it keeps together what leaks here" if self.leaks else ""
-            return [f"EvoSplit finds nothing more even at {sizes}{kept}."]
+            return [f"EvoSplit finds nothing that is clearly more even at {sizes}{kept}."]
         free = "" if "groups" in self.instead.settings else ", where nothing has to stay together,"
         lines = [f"EvoSplit at {sizes}{free} comes closer to the shares: {', '.join(better)}."]
         missing = int(here["flz"] - there["flz"])
         if missing > 0:
-            lines.append(f"It puts a label {counted(missing, 'time', 'times')} into a subset that lacks it here.")
+            lines.append(f"In it, a subset lacks a label {counted(missing, 'time', 'times')} less often.")
         return lines
 
     def failures(self, fail_over: float | None = None, *, allow_leaks: bool = False) -> list[str]:

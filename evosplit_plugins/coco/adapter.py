@@ -85,7 +85,7 @@ class CocoAdapter(Adapter):
 
         Lists of images count beside the annotation files that have their labels.
         """
-        known = [_recognised(Path(path)) for path in paths]
+        known = [bool(coco_files(path)) if path.is_dir() else is_annotation_file(path) for path in map(Path, paths)]
         lists = [Path(path).suffix.lower() == _LIST for path in paths]
         return any(known) and all(a or b for a, b in zip(known, lists, strict=True))
 
@@ -115,10 +115,6 @@ class CocoAdapter(Adapter):
             raise EvoSplitError("polygons=True is for layout='yolo'; leave it out")
         files: Write = _host("writing").CocoOutput(to).write
         return files
-
-
-def _recognised(path: Path) -> bool:
-    return bool(coco_files(path)) if path.is_dir() else is_annotation_file(path)
 
 
 def _annotation_files(paths: Sequence[str]) -> list[Path]:

@@ -81,7 +81,9 @@ def check_images(table: Table) -> None:
 
 def _check_ids(path: Path, ids: Sequence[Any], one: str, many: str, *, written: Callable[[int], str]) -> None:
     """Refuse ids that are not valid, and repeated ones."""
-    wrong = _no_ids(ids)
+    wrong = []
+    if not set(map(type, ids)) <= {int, str}:
+        wrong = [position for position, value in enumerate(ids) if not is_id(value)]
     if wrong:
         shown = (f"{many}[{position}] has id {written(position)}" for position in wrong)
         remedy = f"give each {one} an integer id"
@@ -271,10 +273,3 @@ def _refuse_categories(table: Table, lost: IntArray) -> NoReturn:
         f"{table.file.path}: {counted(len(lost), 'annotation has', 'annotations have')} an unknown category: "
         f"{listed(map(shown, lost.tolist()), 3, total=len(lost))}; {remedy}"
     )
-
-
-def _no_ids(values: Sequence[Any]) -> list[int]:
-    """Return the positions of values that cannot be ids."""
-    if set(map(type, values)) <= {int, str}:
-        return []
-    return [position for position, value in enumerate(values) if not is_id(value)]

@@ -79,7 +79,8 @@ def coco_files(folder: Path) -> list[Path]:
     """
     for where in (folder / "annotations", folder):
         for pattern in ("instances_*", "fold[0-9]*"):
-            found = [path for end in SUFFIXES for path in where.glob(f"{pattern}{end}") if not _is_complement(path)]
+            there = [path for end in SUFFIXES for path in where.glob(f"{pattern}{end}")]
+            found = [path for path in there if not re.match(r"fold[0-9]+_train\.", path.name)]
             if found:
                 return sorted(sorted(found, key=_natural), key=lambda path: usual_order(path.name.partition("_")[2]))
     for pattern in (f"fold[0-9]*/valid/{_ROBOFLOW}*", f"*/{_ROBOFLOW}*"):
@@ -87,11 +88,6 @@ def coco_files(folder: Path) -> list[Path]:
         if found:
             return sorted(sorted(found, key=_natural), key=lambda path: usual_order(path.parent.name))
     return []
-
-
-def _is_complement(path: Path) -> bool:
-    """Whether a file has all folds but one."""
-    return re.match(r"fold[0-9]+_train\.", path.name) is not None
 
 
 def _natural(path: Path) -> list[int | str]:

@@ -80,10 +80,4 @@ def plan_targets(
             images = PurePosixPath(name)
         targets.append(Target(own, (position,), images))
         targets += [Target(rest, others, images)] if train_files else []
-    taken: set[str] = set()
-    for target in targets:
-        folded = str(target.path).casefold()  # some file systems do not tell Train from train
-        if folded in taken:
-            raise EvoSplitError(f"two subsets would be written to {target.path}; give them other names")
-        taken.add(folded)
     return targets

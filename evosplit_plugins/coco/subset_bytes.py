@@ -37,10 +37,7 @@ def annotation_bytes(data: CocoData, chosen: Mask) -> Iterator[bytes]:
     begin = 3 if first.buffer[:3] == b"\xef\xbb\xbf" else 0  # other readers choke on a byte order mark
     for elements in first.lists():
         yield from _kept(data, view, begin, elements.first)
-        if elements is first.images:
-            yield from _elements(data, chosen, "images", elements.separator)
-        else:
-            yield from _elements(data, chosen, "annotations", elements.separator)
+        yield from _elements(data, chosen, "images" if elements is first.images else "annotations", elements.separator)
         begin = elements.last
     yield from _kept(data, view, begin, len(view))
 

@@ -45,9 +45,10 @@ class YoloTree:
         folders = one_for_each(source.image_root, len(data.files), "image_root")
         self._options = options
         self._labels = data.counts.labels
-        self._names = [_short(name) for name in image_names(data)]
+        names = image_names(data)
+        self._names = [_short(name) for name in names]
         _check_stems(self._names)
-        self._images = find_images(data, image_names(data), folders)
+        self._images = find_images(data, names, folders)
         self._lines = yolo_labels(data, polygons=options.polygons)
         self._notes = (*data.notes, *self._lines.notes)
         self._targets = [

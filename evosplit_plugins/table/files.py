@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from evosplit import EvoSplitError
 from evosplit_plugins.headings import SUBSETS, usual_column
-from evosplit_plugins.table.duckdb_engine import DuckEngine, scan, table_function
+from evosplit_plugins.table.duckdb_engine import scan, table_function
 from evosplit_plugins.table.engine import Engine
 from evosplit_plugins.table.reading import data_files, partition_root, with_labels
 
@@ -71,6 +71,7 @@ def open_files(paths: Sequence[Path], how: TableReading, *, divided: bool = Fals
         Whether several files without a column of subsets are a subset each, named after the files.
     """
     files, form = data_files(paths)
+    label_files, label_form = ([], "") if how.label_table is None else data_files([Path(how.label_table)])
     root = partition_root(paths)
     engine: Engine
     if how.engine not in (None, "duckdb", "spark"):
@@ -84,15 +85,7 @@ def open_files(paths: Sequence[Path], how: TableReading, *, divided: bool = Fals
         named = how.subset_column is not None or usual_column(engine.columns, SUBSETS) is not None
         if divided and len(files) > 1 and not named:
             engine = scan(files, form, by_file=True)
-        if how.label_table is not None:
-            engine = _with_label_files(engine, how)
-    label_files = () if how.label_table is None else tuple(data_files([Path(how.label_table)])[0])
-    return Opened(engine, tuple(path.name for path in paths), tuple(paths), tuple(files), form, label_files)
-
-
-def _with_label_files(engine: DuckEngine, how: TableReading) -> DuckEngine:
-    """Add the labels of a long table in files."""
-    assert how.label_table is not None  # noqa: S101  (checked by the caller)
-    files, form = data_files([Path(how.label_table)])
-    other = scan(files, form)
-    return engine.like(with_labels(engine, how, table_function(files, form), list(other.columns)))
+        if label_files:
+            known = list(scan(label_files, label_form).columns)
+            engine = engine.like(with_labels(engine, how, table_function(label_files, label_form), known))
+    return Opened(engine, tuple(path.name for path in paths), tuple(paths), tuple(files), form, tuple(label_files))

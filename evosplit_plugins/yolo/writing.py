@@ -187,9 +187,7 @@ class YoloOutput:
 
     def _where(self, name: str) -> str:
         """Return the entry of a subset in a yaml file."""
-        if self._layout == "lists":
-            return f"{name}.txt"
-        return f"images/{name}" if self._layout == "tree" else f"{_roboflow(name)}/images"
+        return f"{name}.txt" if self._layout == "lists" else self._folder(name)
 
     def _yaml(self, new: Mapping[str, Any]) -> str:
         """Write a yaml file: without `path`, which is never meant from the file, and without `download`."""

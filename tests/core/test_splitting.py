@@ -109,7 +109,7 @@ def test_no_label_at_all():
         ({"time_limit": -1.0}, "time_limit=-1.0 is no time"),
         ({"seed": -1}, "seed=-1 is negative; give 0 or more"),
         ({"seed": "x"}, "seed='x' is no seed; give an integer, a numpy Generator or None"),
-        ({"objectives": ["beauty"]}, "objectives names 'beauty', which is unknown; choose from 'samples', 'instances'"),
+        ({"objectives": ["beauty"]}, "objectives='beauty' is unknown; choose from 'samples', 'instances'"),
         ({"min_per_label": 2, "cover": False}, "min_per_label=2 and cover=False exclude each other"),
         ({"objectives": []}, r"objectives=\(\) repeats one, or is empty"),
         ({"objectives": ["pairs", "pairs"]}, r"objectives=\('pairs', 'pairs'\) repeats one"),

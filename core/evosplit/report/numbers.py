@@ -236,6 +236,11 @@ class SplitReport:
         return sum(len(row.missing) for row in self.occurring)
 
     @property
+    def least(self) -> int:
+        """How many samples of each label every subset was to get."""
+        return 1 if self.effects is None else self.effects.min_per_label
+
+    @property
     def missing_bound(self) -> int:
         """A lower bound of `n_missing` at these sizes; unlike `measures.flz_bound` without labels that never occur."""
         return self.measures.flz_bound - (self.measures.flz - self.n_missing)

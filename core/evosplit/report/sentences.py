@@ -51,7 +51,7 @@ def highlights_of(report: SplitReport) -> Iterator[Highlight]:
     if report.sizes == report.target_sizes:
         yield Highlight("Sizes", "exact", "as asked for", "good")
     else:
-        least = f"; groups and locks allow {number(report.best_ed)}" if report.best_ed else ""
+        least = f"; lower bound {number(report.best_ed)}" if report.best_ed else ""
         yield Highlight("Sizes", f"± {number(ed)}", f"on average{least}", "" if ed <= report.best_ed else "bad")
     for title, row in ((nouns.labels, report.measure_rows[0]), ("label pairs", report.measure_rows[2])):
         if row.random > 0 and not row.value:
@@ -60,11 +60,7 @@ def highlights_of(report: SplitReport) -> Iterator[Highlight]:
             value, how, mood = _beside_random(row)
             yield Highlight(title.capitalize(), value, f"{how} in the average random split", mood)
     proved = report.n_missing <= report.missing_bound
-    meaning = f"every {nouns.label} is in every subset"
-    if report.n_missing:
-        meaning = "times in a subset; " + (
-            "no split of these sizes has fewer" if proved else f"lower bound {report.missing_bound:,}"
-        )
+    meaning = f"times in a subset; {_fewest(report)}" if report.n_missing else f"every {nouns.label} is in every subset"
     yield Highlight(f"A {nouns.label} is missing", f"{report.n_missing:,}", meaning, "good" if proved else "")
 
 
@@ -99,10 +95,10 @@ def _labels(report: SplitReport) -> Iterator[str]:
         yield f"Every {nouns.label}{which} is within {percent(worst.deviation)} of its share (furthest: {worst.label})."
     exact, total = sum(1 for row in report.occurring if not row.misplaced), len(report.occurring)
     which = "all" if exact == total else f"{exact:,} of {total:,}"
-    least = 1 if report.effects is None else report.effects.min_per_label
+    are = f"{which} {nouns.labels} {'is' if exact == 1 < total else 'are'}"
     yield (
-        f"Taken one by one, {which} {nouns.labels} are as close to their shares as whole {nouns.samples}, and at least "
-        f"{least} in every subset, allow."
+        f"Taken one by one, {are} as close to their shares as whole {nouns.samples}, and at least {report.least} in "
+        "every subset, allow."
     )
     rare = [row.label for row in report.occurring if row.total < k]
     if rare:
@@ -111,22 +107,27 @@ def _labels(report: SplitReport) -> Iterator[str]:
     if not report.n_missing:
         yield f"Every {nouns.label} is in every subset."
     else:
-        bound = report.missing_bound
-        none = "no split of these sizes has fewer" if report.n_missing <= bound else f"the lower bound is {bound:,}"
-        considered = ", groups and locks considered" if report.effects is not None and report.effects.binding else ""
-        yield f"In {counted(report.n_missing, 'case', 'cases')} a subset lacks a {nouns.label}; {none}{considered}."
+        yield f"In {counted(report.n_missing, 'case', 'cases')} a subset lacks a {nouns.label}; {_fewest(report)}."
     if report.cover is not None and report.cover.labels and number(report.cover.ld_without) != number(report.cover.ld):
         n = report.cover.labels
-        have = counted(n, f"{nouns.label} has", f"{nouns.labels} have")
+        are = counted(n, f"{nouns.label} is further from its share", f"{nouns.labels} are further from their shares")
         yield (
-            f"So that no subset lacks a {nouns.label}, {have} more {nouns.samples} in a subset than "
-            f"{'its share' if n == 1 else 'their shares'}; without that, LD would be about "
-            f"{number(report.cover.ld_without)} instead of {number(report.cover.ld)}."
+            f"Because every subset is to have at least {report.least} of each {nouns.label}, {are} in some subset than "
+            f"whole {nouns.samples} require; without that, LD would be about {number(report.cover.ld_without)} instead "
+            f"of {number(report.cover.ld)}."
         )
     absent = [row.label for row in report.labels if not row.total]
     if absent:
         occur = counted(len(absent), f"{nouns.label} occurs", f"{nouns.labels} occur")
         yield f"{occur} in no {nouns.sample}: {listed(absent)}."
+
+
+def _fewest(report: SplitReport) -> str:
+    """Say how many combinations of labels with subsets stay empty at least."""
+    considered = ", groups and locks considered" if report.effects is not None and report.effects.binding else ""
+    if report.n_missing <= report.missing_bound:
+        return f"no split of these sizes has fewer{considered}"
+    return f"the lower bound is {report.missing_bound:,}{considered}"
 
 
 def _comparison(report: SplitReport) -> Iterator[str]:

@@ -58,6 +58,12 @@ def test_page_holds_the_numbers_of_the_report(tmp_path):
         assert f"<li>{html.escape(line)}</li>" in text
 
 
+def test_page_says_how_close_labels_can_come(tmp_path):
+    """What is to move is counted as the sentence above the table says: with the minimum that was asked for."""
+    split = evosplit.split([[1, 0], [0, 1]] * 40, (0.5, 0.5), min_per_label=7, effort="fast")
+    assert "as whole samples, and at least 7 in every subset, allow" in page_of(tmp_path, split.report())
+
+
 def test_page_gives_the_call_that_repeats_the_split(tmp_path):
     """The call in the page, run on the same data, gives the same split."""
     counts = LabelCounts(long_tailed())

@@ -84,6 +84,15 @@ def test_no_better_than_random_is_said():
     assert [each.value for each in highlights_of(alike)][1] == "as close"
 
 
+def test_one_of_several_labels():
+    """Of several labels one is, two are."""
+    counts = np.array([[1, 0]] * 4 + [[0, 1]] * 4 + [[0, 0]] * 2)
+    one = report_as_placed(counts, [0, 0, 0, 1, 0, 0, 1, 1, 1, 1]).summary
+    assert any(line.startswith("Taken one by one, 1 of 2 labels is as close") for line in one)
+    none = report_as_placed(counts, [0, 0, 0, 1, 0, 1, 1, 1, 0, 1]).summary
+    assert any(line.startswith("Taken one by one, 0 of 2 labels are as close") for line in none)
+
+
 def test_constraints_are_told():
     """Groups, locks, strata and minima are said to be kept, or not."""
     split = constrained(groups=np.arange(90) // 3, locked={"test": [0, 1, 2]})
@@ -107,9 +116,9 @@ def test_what_groups_can_reach():
     groups = np.concatenate([np.zeros(4, dtype=int), np.arange(1, 37)])
     report = evosplit.split(counts, {"train": 20, "test": 20}, effort="fast", groups=groups).report()
     assert [row.label for row in report.missing_labels()] == ["0"]
-    assert "In 1 case a subset lacks a label; no split of these sizes has fewer, groups and locks considered." in (
-        report.summary
-    )
+    fewest = "no split of these sizes has fewer, groups and locks considered"
+    assert f"In 1 case a subset lacks a label; {fewest}." in report.summary
+    assert list(highlights_of(report))[-1].meaning == f"times in a subset; {fewest}"
 
 
 def test_size_errors_that_groups_force():
@@ -146,7 +155,7 @@ def test_highlights():
         ("Labels", bad[1].value, "bad"),
         ("A label is missing", "1", ""),
     ]
-    assert bad[-1].meaning == "times in a subset; lower bound 0"
+    assert bad[-1].meaning == "times in a subset; the lower bound is 0"
 
 
 def test_cover_says_what_it_costs():
@@ -158,7 +167,8 @@ def test_cover_says_what_it_costs():
     assert report.cover.labels == 6
     (sentence,) = [line for line in report.summary if "LD would be about" in line]
     assert sentence.startswith(
-        "So that no subset lacks a label, 6 labels have more samples in a subset than their shares;"
+        "Because every subset is to have at least 1 of each label, 6 labels are further from their shares in some "
+        "subset than whole samples require; without that,"
     )
     assert report.to_dict()["cover"]["ld_without"] < report.measures.ld
     without = evosplit.split(counts, (290, 10), cover=False, effort="fast").report()

@@ -64,7 +64,7 @@ def test_flags_that_only_some_adapters_know(there, words, name):
     [
         ("split", "evosplit: error: nothing to split is named; give files or a folder: evosplit split PATH ..."),
         ("split nope.json -o out --folds 2", "there is no file or directory 'nope.json'; for a FiftyOne dataset"),
-        ("split clip -o out --folds 2", "'clip' is nothing that an adapter recognises; name one: coco, "),
+        ("split clip -o out --folds 2", "no adapter recognises 'clip'; name one: coco, "),
         ("split clip -o out --folds 2", "fiftyone, such as --as coco"),
         ("apply a.json clip -o out", "the saved split comes first: evosplit apply SPLIT PATH ..."),
         ("split --as nope a.json -o out --folds 2", "--as nope is no adapter that can split; choose from coco, yolo, "),

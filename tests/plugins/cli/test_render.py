@@ -130,7 +130,7 @@ def test_verdicts_name_what_was_judged(audits):
     counts = LabelCounts(np.tile([[1, 0], [0, 1]], (20, 1)))  # no pairs
     even = evosplit.Split(("a", "b"), np.arange(40) // 20, counts.ids, (20, 20), counts=counts)
     assert Audit(even).verdict == (
-        "Good: labels and instances are at least twice as close to their shares as in random splits."
+        "Good: labels and instances are at least twice as close to their shares as in the average random split."
     )
     assert audits["good"].verdict.startswith("Good in labels: LD is 0.")
     words = r"is \d+\.\d\d times that of the average random split \(single ones vary by ± 0\.\d\d\)"

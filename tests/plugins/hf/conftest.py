@@ -16,12 +16,6 @@ from datasets import (
 from hf_data import KINDS, LABELS
 
 
-@pytest.fixture(autouse=True)
-def own_cache(tmp_path, monkeypatch):
-    """Keep what load_dataset converts out of the user's cache."""
-    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
-
-
 @pytest.fixture
 def data():
     """Make forty rows with real pictures and two labels each."""

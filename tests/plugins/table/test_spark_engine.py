@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -31,10 +32,17 @@ def cluster(tmp_path_factory):
     """Split on two worker processes, as on a cluster; they start while the other tests of this file run."""
     check_spark()
     folder = tmp_path_factory.mktemp("cluster")
+    # Workers leave their files in Spark's home, which may be read-only: one of links takes its place.
+    home = folder / "spark"
+    home.mkdir()
+    for part in Path(find_spec("pyspark").submodule_search_locations[0]).iterdir():
+        if part.name != "work":
+            (home / part.name).symlink_to(part)
     pq.write_table(rows(), folder / "rows.parquet")
     script = f"""
 import sys
 sys.path.insert(0, {str(ROOT / "tests")!r})
+from importlib.util import find_spec
 from pathlib import Path
 from spark_session import new_session
 from table_rows import RATIOS, checksum
@@ -49,7 +57,7 @@ spark.stop()
 """
     process = subprocess.Popen(
         [sys.executable, "-c", script],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "core"), str(ROOT)])},
+        env={**os.environ, "SPARK_HOME": str(home), "PYTHONPATH": os.pathsep.join([str(ROOT / "core"), str(ROOT)])},
         cwd=folder,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -119,6 +119,7 @@ def _page(report: SplitReport) -> str:
         "n_pairs_exact": f"{report.n_pairs_exact:,}",
         "n_pairs_shown": f"{len(report.pairs):,}" if len(report.pairs) < report.n_pairs else "all",
         "draws": str(report.baselines.draws),
+        "least": str(report.least),
         **{name: _e(noun) for name, noun in asdict(nouns).items()},
         "Labels": _e(nouns.labels.capitalize()),
     }
