@@ -232,6 +232,11 @@ class TestForm:
         assert (result["glance"], "figure" in result) == ("Sizes: **exact** · as asked for", False)
         assert dataset.match_tags("train").count_values("night") == {True: 8, False: 8}
 
+    def test_an_empty_dataset(self, foo, new_dataset):
+        """Where there is no sample, that is what the form says, not that labels are missing."""
+        found = form(foo, new_dataset())["request_error"]
+        assert (found["view"]["label"], found["invalid"]) == ("There is no sample to split in this view.", True)
+
     def test_audit_of_what_is_left(self, foo, dataset):
         """By default an audit takes those tags of the latest split that samples still have, or else the usual ones."""
         operator(foo, "evosplit")(dataset, {"train": 0.5, "val": 0.25, "test": 0.25}, effort="fast")
@@ -926,6 +931,41 @@ class TestExecute:
         again = operator(foo, "take_audited").execute(context(dataset, {**params, "audit": "gone"}, spaces={}))
         assert again == taken
         assert dataset.values("tags") == tags
+
+    def test_audit_offers_what_it_praises(self, foo, dataset, monkeypatch):
+        """Where the audit says that nothing is clearly more even, no button offers EvoSplit's split."""
+        from evosplit_plugins.audit import result
+
+        dataset[:20].tag_samples("train")
+        dataset[20:].tag_samples("test")
+        params = {"label_field": ["gt"]}
+        audited = operator(foo, "audit_split").execute(context(dataset, params))
+        assert "EvoSplit at the same sizes" in audited["glance"]
+        assert "instead" in audited
+        monkeypatch.setattr(result, "_AS_GOOD", float("inf"))
+        audited = operator(foo, "audit_split").execute(context(dataset, params))
+        assert "EvoSplit finds nothing more even" in audited["glance"]
+        assert "instead" not in audited
+
+    def test_audit_says_what_it_judges(self, foo, dataset):
+        """The form names the subsets, and refuses what names fewer than two."""
+
+        def said(**params):
+            found = form(foo, dataset, params, name="audit_split")["subsets"]
+            return found["view"]["label"], found.get("invalid", False)
+
+        assert said() == ("No tags have the usual names of subsets; choose those that are meant.", True)
+        assert said(tags=["mine"]) == ("One subset has nothing to be compared with; choose the tags of all.", True)
+        dataset[:30].tag_samples("fold_a")
+        dataset[30:].tag_samples("fold_b")
+        chosen = ("2 subsets will be judged: fold\\_a, fold\\_b", False)
+        assert said(tags=["fold_a", "fold_b"]) == chosen
+        dataset.set_values("part", ["a"] * 40)
+        assert said(where="part") == ("The field part names fewer than two subsets.", True)
+        dataset.set_values("part", ["a", "b", "c", "d"] * 10)
+        assert said(where="part") == ("4 subsets will be judged: a, b, c, d", False)
+        dataset.untag_samples(["mine", "fold_a", "fold_b"])
+        assert said() == ("No sample has a tag, so there is no split to judge; a field may hold one.", True)
 
     def test_audit_fails(self, foo, dataset):
         """What cannot be judged is a sentence in the dialog of the audit, and Python's exception."""
