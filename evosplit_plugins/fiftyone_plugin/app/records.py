@@ -11,7 +11,7 @@ from evosplit_plugins.fiftyone_plugin import api, runs
 from evosplit_plugins.fiftyone_plugin.app.base import RecordOperator, refuse
 from evosplit_plugins.fiftyone_plugin.app.output import plain, sizes_of
 from evosplit_plugins.fiftyone_plugin.app.refreshing import refresh_app, refresh_panels
-from evosplit_plugins.fiftyone_plugin.app.request import several
+from evosplit_plugins.fiftyone_plugin.app.request import in_groups, several
 
 __all__ = ["NO_RECORD", "UndoSplit", "run_label", "run_labels"]
 
@@ -61,9 +61,9 @@ def run_label(dataset: Any, key: str) -> str:
     settings = info.config.settings
     said = [sizes_of(info.config.sizes)]
     said += [f"{name} {settings[name]}" for name in ("seed", "effort") if settings.get(name) is not None]
-    groups = several(settings.get("group_by"))
+    groups = in_groups(several(settings.get("group_by")), settings.get("near_duplicates"), settings.get("group_regex"))
     if groups:
-        said.append(f"groups by {', '.join(groups)}")
+        said.append(f"groups by {groups}")
     if info.config.field:
         said.append(f"field {info.config.field}")
     return f"{runs.run_number(key)}: {' · '.join(said)} ({info.timestamp:%Y-%m-%d %H:%M} UTC)"

@@ -1358,6 +1358,10 @@ class TestPanel:
         choice = panel_schema(panel_call(foo, scene_dataset, "on_load"))["run"]["view"]["description"]
         made = r"Split 1: train 24, test 24 · seed 7 · effort fast · groups by scene \(\d{4}-\d\d-\d\d \d\d:\d\d UTC\)"
         assert re.fullmatch(made, choice)
+        params = {"group_regex": "^.+$", "duplicates": {"near_duplicates": "similar"}, **PARAMS}
+        list(operator(foo, "evosplit").execute(context(scene_dataset, params, spaces={})))
+        choices = form(foo, scene_dataset, name="save_manifest")["run_key"]["view"]["choices"]
+        assert "groups by near duplicates by similar, ^.+$ (" in choices[0]["label"]
 
     @pytest.mark.parametrize(
         ("method", "opens"),
