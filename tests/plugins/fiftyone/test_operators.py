@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 import shutil
@@ -827,12 +828,35 @@ class TestExecute:
     def test_undo(self, foo, dataset):
         """Undo says what it will do, does it, and has nothing to do afterwards."""
         foo.execute_operator(f"{PLUGIN}/evosplit", {"dataset": dataset, "params": PARAMS})
-        assert "train 32, val 4, test 4" in shown(form(foo, dataset, name="undo_split"), "what")
+        asked = form(foo, dataset, name="undo_split")["run_key"]
+        assert asked["default"] == first_run(dataset)
+        (named,) = asked["view"]["choices"]
+        assert named["label"].startswith("1: train 32, val 4, test 4 · seed 0")
         result = foo.execute_operator(f"{PLUGIN}/undo_split", {"dataset": dataset}).result
         assert "40 samples are as they were" in result["message"]
         assert dataset.count_sample_tags() == {"mine": 40}
         assert form(foo, dataset, name="undo_split")["refused"]["invalid"]
         assert form(foo, dataset, name="save_manifest")["refused"]["invalid"]
+
+    def test_undone_while_the_form_is_open(self, foo, dataset):
+        """What is undone is what the form named; where that is not the latest any more, the run says so.
+
+        The App says nothing of a form that is refused when it is sent off, so that the form is not.
+        """
+        for seed in range(2):
+            evosplit_plugin().evosplit_fiftyone(dataset, (0.5, 0.5), seed=seed, **PARAMS)
+        named = {"run_key": form(foo, dataset, name="undo_split")["run_key"]["default"]}
+        operator(foo, "undo_split")(dataset)
+        for _ in range(2):  # with an earlier split, and with none
+            before = dataset.values("tags")
+            for name, says in (("undo_split", "Somebody undid this split"), ("save_manifest", "recorded")):
+                asked = form(foo, dataset, named, name=name)
+                assert "refused" not in asked
+                assert asked["run_key"]["type"]["values"][-1] == named["run_key"]
+                assert says in operator(foo, name).execute(context(dataset, named, spaces={}))["error"]
+            assert dataset.values("tags") == before
+            if dataset.list_runs():
+                operator(foo, "undo_split")(dataset)
 
     def test_manifest(self, foo, dataset, tmp_path):
         """A manifest is saved and replayed through the operators."""
@@ -854,6 +878,13 @@ class TestExecute:
         with pytest.raises(Exception, match="exists, but was not written by EvoSplit"):
             operator(foo, "save_manifest")(dataset, str(tmp_path / "mine.txt"))
         assert (tmp_path / "mine.txt").read_text() == "mine"
+
+    def test_an_upload_is_called_by_its_name(self, foo, dataset):
+        """What is wrong with an uploaded file is said of the file that was chosen, not of where it lies for now."""
+        content = base64.b64encode(b"{").decode()
+        params = {"way": "upload", "manifest": {"name": "mine.json", "content": content}}
+        error = operator(foo, "apply_manifest").execute(context(dataset, params, spaces={}))["error"]
+        assert error.startswith("'mine.json' is not JSON")
 
     def test_replayed_on_the_whole(self, foo, dataset):
         """A manifest is for all that was split, whichever samples the grid shows."""
@@ -881,8 +912,6 @@ class TestExecute:
 
     def test_manifest_through_the_browser(self, foo, dataset):
         """A manifest is handed to the browser for download; the uploaded file brings the tags back."""
-        import base64
-
         foo.execute_operator(f"{PLUGIN}/evosplit", {"dataset": dataset, "params": PARAMS})
         before = dataset.values("tags")
         ctx = context(dataset, {"way": "download"}, spaces={})
