@@ -137,7 +137,7 @@ def _add_groups(inputs: Any, ctx: Any, samples: Any, counter: Counter) -> None:
 
 
 def _add_strata(inputs: Any, ctx: Any, samples: Any, paths: Mapping[str, str]) -> None:
-    chosen = several(ctx.params.get("label_field")) or (reading.likely_field(paths) or "",)
+    chosen = several(ctx.params.get("label_field")) or (reading.likely_field(reading.label_fields(paths)) or "",)
     add_several(
         inputs,
         "stratify_by",

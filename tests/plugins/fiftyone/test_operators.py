@@ -219,8 +219,9 @@ class TestForm:
 
     def test_no_labels(self, foo, fiftyone, new_dataset):
         """Without labels the form asks for them, or for what else to balance, which is enough."""
-        samples = [fiftyone.Sample(filepath=f"/{i}.jpg", night=i % 2 == 0) for i in range(20)]
+        samples = [fiftyone.Sample(filepath=f"/{i}.jpg", night=i % 2 == 0, sky="ab"[i % 2]) for i in range(20)]
         dataset = new_dataset(samples)
+        assert {"night", "sky"} <= set(choices(form(foo, dataset), "stratify_by"))
         assert form(foo, dataset)["request_error"]["error_message"] == (
             "Neither labels nor anything else is to be spread evenly; name label fields with "
             '"Labels to spread evenly", or what to balance with "Balance also".'
@@ -231,6 +232,8 @@ class TestForm:
         result = last.body.params["results"]
         assert result["label_fields"] == []
         assert (result["glance"], "figure" in result) == ("Sizes: **exact** · as asked for", False)
+        assert "strata" in result["tables"]["table1"]["title"]  # seen at once, instead of the picture of the labels
+        assert [row["c0"] for row in result["table1"]] == ["night", "night"]
         assert dataset.match_tags("train").count_values("night") == {True: 8, False: 8}
 
     def test_an_empty_dataset(self, foo, new_dataset):
@@ -264,6 +267,7 @@ class TestForm:
         assert result["glance"].startswith("There is nothing to judge")
         assert "missing" not in result["glance"]
         assert result["leaks"]
+        assert "table1" not in result  # the measures are folded
 
     def test_earlier_tags_are_named(self, foo, dataset):
         """The tags that a new split would replace are named."""
