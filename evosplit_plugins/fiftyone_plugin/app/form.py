@@ -56,6 +56,9 @@ def build_form(ctx: Any) -> Any:
         _add_strata(inputs, ctx, samples, paths)
         _add_output(inputs, ctx)
         _add_search(inputs, ctx.params)
+        refused = inputs.properties.get("request_error")
+        if refused is not None:  # the first one is out of sight where the last fields are filled in
+            inputs.view("request_error_again", refused.view)
     view = types.PromptView(label="EvoSplit", submit_button_label="Execute")
     return types.Property(inputs, view=view)
 

@@ -179,6 +179,9 @@ class TestForm:
         assert error["invalid"]
         assert "preview" not in properties
         assert re.search(match, shown(properties, "request_error"))
+        assert list(properties)[-1] == "request_error_again"  # where the last fields are, too
+        assert shown(properties, "request_error_again") == shown(properties, "request_error")
+        assert "request_error_again" not in form(foo, dataset, {**params, "more": False})
 
     @pytest.mark.parametrize(
         ("params", "sizes"),
