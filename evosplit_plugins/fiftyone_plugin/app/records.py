@@ -11,14 +11,13 @@ from evosplit import EvoSplitError
 from evosplit_plugins.fiftyone_plugin import api, runs
 from evosplit_plugins.fiftyone_plugin.app.base import RecordOperator, refuse
 from evosplit_plugins.fiftyone_plugin.app.inputs import add_one
-from evosplit_plugins.fiftyone_plugin.app.output import sizes_of
+from evosplit_plugins.fiftyone_plugin.app.output import plain, sizes_of
 from evosplit_plugins.fiftyone_plugin.app.refreshing import refresh_app, refresh_panels
 from evosplit_plugins.fiftyone_plugin.app.request import in_groups, several
 
 __all__ = ["NO_RECORD", "UndoSplit", "run_label", "run_labels"]
 
 NO_RECORD = "No split by EvoSplit is recorded on this dataset."
-TAKEN_BACK = "Takes back the split"
 NOT_LATEST = "Somebody undid this split or made another one in the meantime; open this again to see the latest."
 
 
@@ -49,9 +48,9 @@ class UndoSplit(RecordOperator):
         else:
             key = keys[-1] if named is None else named
             field = ctx.dataset.get_run_info(key).config.field if key in keys else None
-            note = f"Brings back what {f'the field {field}' if field else 'the tags'} held before"
+            note = f"Brings back what {f'the field {plain(field)}' if field else 'the tags'} held before"
             label = run_label(ctx.dataset, key) if key in keys else str(runs.run_number(key))
-            add_one(inputs, "run_key", {key: label}, label=TAKEN_BACK, description=note)
+            add_one(inputs, "run_key", {key: label}, label="Takes back the split", description=note)
         return self.form(inputs)
 
     def do(self, ctx: Any) -> dict[str, Any]:
