@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -102,6 +103,16 @@ class Audit:
         more = "".join(f"; {_in_brief(judged[key])}" for key in others)
         return f"{grades[first].capitalize()}: {_in_words(judged[first])}{more}."
 
+    @cached_property
+    def gains(self) -> dict[str, float]:
+        """How many times closer to the shares EvoSplit's split comes: those measures in which it is clearly closer."""
+        if self.instead is None:
+            return {}
+        here, there = self.split.measures.to_dict(), self.instead.measures.to_dict()
+        return {
+            key: here[key] / there[key] if there[key] else inf for key in JUDGED if here[key] > there[key] * _AS_GOOD
+        }
+
     def comparison(self) -> list[str]:
         """Say what EvoSplit gives instead; empty without a comparison."""
         if self.instead is None:
@@ -109,11 +120,9 @@ class Audit:
         if 0 in self.instead.sizes:
             empty = self.instead.names[self.instead.sizes.index(0)]
             return [f"EvoSplit has nothing to give instead: with whole groups nothing is left for {empty}."]
-        here, there = self.split.measures.to_dict(), self.instead.measures.to_dict()
         better = [
-            f"{name} {here[key] / there[key]:.1f} times" if there[key] else f"{name} exactly"
-            for key, name in JUDGED.items()
-            if here[key] > there[key] * _AS_GOOD
+            f"{JUDGED[key]} {times:.1f} times" if times < inf else f"{JUDGED[key]} exactly"
+            for key, times in self.gains.items()
         ]
         sizes = "the same sizes"
         if self.instead.sizes != self.split.sizes:
@@ -123,7 +132,7 @@ class Audit:
             return [f"EvoSplit finds nothing that is clearly more even at {sizes}{kept}."]
         free = "" if "groups" in self.instead.settings else ", where nothing has to stay together,"
         lines = [f"EvoSplit at {sizes}{free} comes closer to the shares: {', '.join(better)}."]
-        missing = int(here["flz"] - there["flz"])
+        missing = self.split.measures.flz - self.instead.measures.flz
         if missing > 0:
             lines.append(f"In it, a subset lacks a label {counted(missing, 'time', 'times')} less often.")
         return lines

@@ -175,7 +175,7 @@ def save_run(dataset: Any, run: SplitRun) -> None:
         managed=sorted(run.managed),
         keep_tags=run.keep_tags,
         views=list(run.views),
-        settings=dict(split.settings),
+        settings={**split.settings, "near_duplicates": split.source.get("reading", {}).get("near_duplicates")},
     )
     dataset.register_run(run.key, config)
     try:

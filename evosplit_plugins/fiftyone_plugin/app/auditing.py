@@ -14,8 +14,8 @@ import fiftyone.operators.types as types
 import numpy as np
 
 from evosplit import EvoSplitError, Split
+from evosplit.wording import counted, listed
 from evosplit_plugins.audit import Audit
-from evosplit_plugins.audit.result import JUDGED
 from evosplit_plugins.fiftyone_plugin import api, duplicates, fields
 from evosplit_plugins.fiftyone_plugin.adapter import FiftyOneReading
 from evosplit_plugins.fiftyone_plugin.app.base import (
@@ -23,6 +23,7 @@ from evosplit_plugins.fiftyone_plugin.app.base import (
     RecordOperator,
     in_a_sentence,
     in_app,
+    refuse,
     show,
     show_error,
 )
@@ -30,13 +31,13 @@ from evosplit_plugins.fiftyone_plugin.app.counting import Counter
 from evosplit_plugins.fiftyone_plugin.app.form import add_label_field
 from evosplit_plugins.fiftyone_plugin.app.inputs import add_one, add_several, add_switch
 from evosplit_plugins.fiftyone_plugin.app.jobs import watched
-from evosplit_plugins.fiftyone_plugin.app.output import audit_output, audit_result, sizes_of
+from evosplit_plugins.fiftyone_plugin.app.output import audit_output, audit_result, plain, sizes_of
 from evosplit_plugins.fiftyone_plugin.app.proposals import SAME_NAME, propose_equal_names, propose_groups
 from evosplit_plugins.fiftyone_plugin.app.queued import result_of
 from evosplit_plugins.fiftyone_plugin.app.recorded import part_of
 from evosplit_plugins.fiftyone_plugin.app.refreshing import refresh_app, refresh_panels
 from evosplit_plugins.fiftyone_plugin.app.request import NO_DUPLICATES, several
-from evosplit_plugins.fiftyone_plugin.source import FiftyOneSource
+from evosplit_plugins.fiftyone_plugin.source import FiftyOneSource, subset_names
 from evosplit_plugins.fiftyone_plugin.writing import write_split
 from evosplit_plugins.progress import OnProgress
 
@@ -80,6 +81,7 @@ class AuditSplit(RecordOperator):
         if (ctx.params.get("where") or _TAGS) == _TAGS:
             note = "By default those of the latest split, else the usual ones: train, val, test"
             add_several(inputs, "tags", ctx.dataset.distinct("tags"), label="Tags", description=note)
+        _add_subsets(inputs, ctx, counter)
         add_label_field(inputs, ctx.dataset, "Labels to judge")
         groups = counter.ask(["propose groups"], lambda: propose_groups(ctx.dataset, ()))
         add_several(
@@ -178,6 +180,33 @@ class TakeAudited(RecordOperator):
         return {"message": f"Written: {sizes_of(run.split)}. Undo brings back what was there."}
 
 
+def _add_subsets(inputs: Any, ctx: Any, counter: Counter) -> None:
+    """Say which subsets will be judged; refuse what names fewer than two."""
+    where, tags = ctx.params.get("where") or _TAGS, several(ctx.params.get("tags"))
+    by_tags = where == _TAGS
+
+    def find() -> tuple[str, ...]:
+        try:
+            return subset_names(ctx.dataset, None if by_tags else where)
+        except EvoSplitError:  # no tag is a usual one
+            return ()
+
+    names = tags if by_tags and tags else counter.ask(["subsets", where], find)
+    if names is None:
+        return
+    if len(names) > 1:
+        what = f"{counted(len(names), 'subset', 'subsets')} will be judged: {listed(names)}"
+        inputs.view("subsets", types.Notice(label=plain(what)))
+    elif not by_tags:
+        refuse(inputs, f"The field {where} names fewer than two subsets.", "subsets")
+    elif tags:
+        refuse(inputs, "One subset has nothing to be compared with; choose the tags of all.", "subsets")
+    elif ctx.dataset.distinct("tags"):
+        refuse(inputs, "No tags have the usual names of subsets; choose those that are meant.", "subsets")
+    else:
+        refuse(inputs, "No sample has a tag, so there is no split to judge; a field may hold one.", "subsets")
+
+
 def _judge(ctx: Any, on_progress: OnProgress | None = None) -> tuple[FiftyOneSource, Audit]:
     """Audit what the parameters of the form name."""
     where = ctx.params.get("where") or _TAGS
@@ -213,9 +242,8 @@ def _wanted(ctx: Any) -> _Instead:
 
 
 def _is_better(split: Split, audit: Audit) -> bool:
-    """Tell whether a split is worth taking: it leaves no subset empty, and mends leaks or is more even."""
-    here, there = split.measures.to_dict(), audit.split.measures.to_dict()
-    return all(split.sizes) and (bool(audit.leaks) or any(here[key] < there[key] for key in JUDGED))
+    """Tell whether a split is worth taking: it leaves no subset empty, and mends leaks or is clearly more even."""
+    return all(split.sizes) and bool(audit.leaks or audit.gains)
 
 
 def _instead(ctx: Any, source: FiftyOneSource, made: Split) -> _Instead:

@@ -56,6 +56,9 @@ def build_form(ctx: Any) -> Any:
         _add_strata(inputs, ctx, samples, paths)
         _add_output(inputs, ctx)
         _add_search(inputs, ctx.params)
+        refused = inputs.properties.get("request_error")
+        if refused is not None:  # the first one is out of sight where the last fields are filled in
+            inputs.view("request_error_again", refused.view)
     view = types.PromptView(label="EvoSplit", submit_button_label="Execute")
     return types.Property(inputs, view=view)
 
@@ -137,7 +140,7 @@ def _add_groups(inputs: Any, ctx: Any, samples: Any, counter: Counter) -> None:
 
 
 def _add_strata(inputs: Any, ctx: Any, samples: Any, paths: Mapping[str, str]) -> None:
-    chosen = several(ctx.params.get("label_field")) or (reading.likely_field(paths) or "",)
+    chosen = several(ctx.params.get("label_field")) or (reading.likely_field(reading.label_fields(paths)) or "",)
     add_several(
         inputs,
         "stratify_by",

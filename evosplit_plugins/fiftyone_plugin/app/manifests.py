@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -39,11 +40,13 @@ class SaveManifest(RecordOperator):
     def resolve_input(self, ctx: Any) -> Any:
         """Ask which split, and where to."""
         inputs = types.Object()
-        keys = runs.run_keys(ctx.dataset)
-        if not keys:
+        known, named = run_labels(ctx.dataset), ctx.params.get("run_key")
+        if not known and named is None:
             refuse(inputs, NO_RECORD)
         else:
-            add_one(inputs, "run_key", run_labels(ctx.dataset), label="Split")
+            # One that was undone while the form was open stays in it, so that the reason is shown.
+            gone = {} if named in (None, *known) else {named: "undone in the meantime"}
+            add_one(inputs, "run_key", {**known, **gone}, label="Split")
             _ask_way(inputs, "download", "Download it", "Save it to")
             if _on_server(ctx):
                 note = "On the machine that runs FiftyOne; a file that is no manifest is not replaced"
@@ -110,7 +113,11 @@ class ApplyManifest(RecordOperator):
         created = field is not None and ctx.dataset.get_field(field) is None
         with TemporaryDirectory() as folder:
             path = _path(ctx) if _on_server(ctx) else _uploaded(ctx, Path(folder))
-            split = api.apply_split(ctx.target_view(), path, field=field, overwrite=overwrite)
+            try:
+                split = api.apply_split(ctx.target_view(), path, field=field, overwrite=overwrite)
+            except EvoSplitError as error:  # an upload is known by its name, not by where it lies for now
+                error.args = (str(error).replace(f"{folder}{os.sep}", ""),)
+                raise
         refresh_app(ctx, field, changed=created)
         refresh_panels(ctx)
         return {"message": f"Replayed: {sizes_of(split)}."}

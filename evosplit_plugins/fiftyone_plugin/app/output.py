@@ -182,7 +182,7 @@ def split_result(split: Split, *, key: str, label_fields: Sequence[str], field: 
         "summary": list(in_words(report)),
         "notes": list(report.notes),
         "meanings": meanings(report),
-        **_packed(shown_tables(report)),
+        **_packed(report, shown_tables(report)),
     }
 
 
@@ -196,7 +196,7 @@ def audit_result(audit: Audit) -> dict[str, Any]:
         "notes": list(audit.split.notes),
         **(_drawn(audit.report) if audit.report.occurring else {}),
         "meanings": meanings(audit.report),
-        **_packed(shown_tables(audit.report, None if instead is None else ("EvoSplit", instead))),
+        **_packed(audit.report, shown_tables(audit.report, None if instead is None else ("EvoSplit", instead))),
     }
 
 
@@ -204,14 +204,18 @@ def _drawn(report: SplitReport) -> dict[str, Any]:
     return {"figure": label_figure(report), "figure_in_words": labels_in_words(report)}
 
 
-def _packed(tables: Sequence[Table]) -> dict[str, Any]:
-    """Pack tables for `_add_tables`: the first is seen at once, the rows of the others are in a list that is folded."""
+def _packed(report: SplitReport, tables: Sequence[Table]) -> dict[str, Any]:
+    """Pack tables for `_add_tables`: the first is seen at once, the rows of the others are in a list that is folded.
+
+    Without labels there is no picture, and the strata, which were balanced, are seen too; the measures are last.
+    """
     named = {f"table{at}": table for at, table in enumerate(tables)}
-    first, *others = named
+    rows = {name: table_rows(table) for name, table in named.items()}
+    seen = 1 if report.occurring or len(tables) < 3 else 2
     return {
         "tables": {name: {"title": table.title, "columns": table_columns(table)} for name, table in named.items()},
-        first: table_rows(named[first]),
-        "numbers": [{name: table_rows(named[name]) for name in others}],
+        **{name: rows.pop(name) for name in list(named)[:seen]},
+        "numbers": [rows],
     }
 
 
@@ -268,13 +272,11 @@ def _add_figure(outputs: Any, result: Mapping[str, Any]) -> None:
 
 def _add_tables(outputs: Any, result: Mapping[str, Any]) -> None:
     """Show what each subset holds; sentences and all other tables are folded, the measures with what they mean last."""
-    (first, sizes), *others = result["tables"].items()
-    add_table(outputs, first, sizes["title"], sizes["columns"])
     numbers = types.Object()
     if result.get("summary"):
         numbers.view("summary", types.HeaderView(label="In words", description=lines(result["summary"])))
-    for name, table in others:
-        add_table(numbers, name, table["title"], table["columns"])
+    for name, table in result["tables"].items():
+        add_table(outputs if name in result else numbers, name, table["title"], table["columns"])
     numbers.view("meanings", types.HeaderView(label="What the measures mean", description=result["meanings"]))
     # The App folds items of lists only.
     folded = types.View(componentsProps=_FOLDED)

@@ -39,13 +39,13 @@ def add_preview(inputs: Any, ctx: Any, samples: Any, counter: Counter) -> None:
     """Say what will be split and into what sizes, or what is wrong; then what may be wanted."""
     try:
         request = SplitRequest.from_params(ctx.params)
-        chosen = _chosen(samples, request)
         units = counter.ask(["units"], lambda: reading.count_units(samples))
         if units is None:
             _add_counting(inputs, ctx)
             return
         if not units:
             raise EvoSplitError("There is no sample to split in this view.")
+        chosen = _chosen(samples, request)
         subsets = request.subsets(units)
         lost = _lost(counter, samples, request)
         if lost:

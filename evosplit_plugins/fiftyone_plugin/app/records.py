@@ -7,15 +7,18 @@ from typing import Any, ClassVar
 
 import fiftyone.operators.types as types
 
+from evosplit import EvoSplitError
 from evosplit_plugins.fiftyone_plugin import api, runs
 from evosplit_plugins.fiftyone_plugin.app.base import RecordOperator, refuse
+from evosplit_plugins.fiftyone_plugin.app.inputs import add_one
 from evosplit_plugins.fiftyone_plugin.app.output import plain, sizes_of
 from evosplit_plugins.fiftyone_plugin.app.refreshing import refresh_app, refresh_panels
-from evosplit_plugins.fiftyone_plugin.app.request import several
+from evosplit_plugins.fiftyone_plugin.app.request import in_groups, several
 
 __all__ = ["NO_RECORD", "UndoSplit", "run_label", "run_labels"]
 
 NO_RECORD = "No split by EvoSplit is recorded on this dataset."
+NOT_LATEST = "Somebody undid this split or made another one in the meantime; open this again to see the latest."
 
 
 class UndoSplit(RecordOperator):
@@ -33,21 +36,27 @@ class UndoSplit(RecordOperator):
         api.undo_split(samples)
 
     def resolve_input(self, ctx: Any) -> Any:
-        """Say what will be undone."""
+        """Say what will be undone.
+
+        Where others split or undo while the form is open, it still names what it named: `do` says what happened, since
+        the App shows nothing of a form that is refused when it is sent off.
+        """
         inputs = types.Object()
-        keys = runs.run_keys(ctx.dataset)
-        if not keys:
+        keys, named = runs.run_keys(ctx.dataset), ctx.params.get("run_key")
+        if not keys and named is None:
             refuse(inputs, NO_RECORD)
         else:
-            info = ctx.dataset.get_run_info(keys[-1])
-            where = f"the field {info.config.field}" if info.config.field else "tags"
-            made = info.timestamp.strftime("%Y-%m-%d %H:%M")
-            what = f"Takes back the split of {made} UTC: {sizes_of(info.config.sizes)}, written as {where}."
-            inputs.view("what", types.Notice(label=plain(what)))
+            key = keys[-1] if named is None else named
+            field = ctx.dataset.get_run_info(key).config.field if key in keys else None
+            note = f"Brings back what {f'the field {plain(field)}' if field else 'the tags'} held before"
+            label = run_label(ctx.dataset, key) if key in keys else str(runs.run_number(key))
+            add_one(inputs, "run_key", {key: label}, label="Takes back the split", description=note)
         return self.form(inputs)
 
     def do(self, ctx: Any) -> dict[str, Any]:
         """Undo."""
+        if ctx.params.get("run_key") not in (None, *runs.run_keys(ctx.dataset)[-1:]):
+            raise EvoSplitError(NOT_LATEST)
         run = api.undo_split(ctx.dataset)
         refresh_app(ctx, run.field, changed=run.created_field)
         refresh_panels(ctx)
@@ -61,9 +70,9 @@ def run_label(dataset: Any, key: str) -> str:
     settings = info.config.settings
     said = [sizes_of(info.config.sizes)]
     said += [f"{name} {settings[name]}" for name in ("seed", "effort") if settings.get(name) is not None]
-    groups = several(settings.get("group_by"))
+    groups = in_groups(several(settings.get("group_by")), settings.get("near_duplicates"), settings.get("group_regex"))
     if groups:
-        said.append(f"groups by {', '.join(groups)}")
+        said.append(f"groups by {groups}")
     if info.config.field:
         said.append(f"field {info.config.field}")
     return f"{runs.run_number(key)}: {' · '.join(said)} ({info.timestamp:%Y-%m-%d %H:%M} UTC)"

@@ -25,6 +25,7 @@ __all__ = [
     "NO_DUPLICATES",
     "PRESETS",
     "SplitRequest",
+    "in_groups",
     "parse_subsets",
     "parse_weights",
     "several",
@@ -136,9 +137,8 @@ class SplitRequest:
         >>> SplitRequest.from_params({"group_regex": SAME_NAME, "write": "field"}).in_one_line
         'together: files of equal names · into the field split, replacing an earlier split · normal, seed 0'
         """
-        asked, near = self.request, self.reading.near_duplicates
-        files = "files of equal names" if asked.group_regex == SAME_NAME else asked.group_regex
-        together = ", ".join(str(each) for each in (*asked.groups, near, files) if each)
+        asked = self.request
+        together = in_groups(asked.groups, self.reading.near_duplicates, asked.group_regex)
         weights = [f"{name}: {weight:g}" for name, weight in (asked.label_weights or {}).items()]
         where = "sample tags" if self.field is None else f"the field {self.field}"
         said = [
@@ -205,6 +205,19 @@ class SplitRequest:
 def threshold_of(run: str | None) -> str:
     """Name the form's entry for the threshold of a run: what was typed for one does not hold for another."""
     return f"threshold_{run}"
+
+
+def in_groups(fields: Sequence[str], near_duplicates: str | None, regex: str | None) -> str:
+    """Name what keeps samples together.
+
+    Examples
+    --------
+    >>> in_groups(["clip"], "similar", SAME_NAME)
+    'clip, near duplicates by similar, files of equal names'
+    """
+    near = None if near_duplicates is None else f"near duplicates by {near_duplicates}"
+    files = "files of equal names" if regex == SAME_NAME else regex
+    return ", ".join(each for each in (*fields, near, files) if each)
 
 
 def several(chosen: Any) -> tuple[str, ...]:

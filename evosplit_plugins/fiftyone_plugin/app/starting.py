@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import signal
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -84,10 +85,15 @@ def _give_up(what: str, error: Exception, hint: str) -> NoReturn:
 
 
 def _in_background(task: Callable[[], T]) -> Future[T]:
-    """Do something in a thread that nobody has to wait for when the process ends."""
+    """Do something in a thread that nobody has to wait for when the process ends.
+
+    What it starts does not hear Ctrl-C, which it would answer with a traceback; it ends with this process.
+    """
     future: Future[T] = Future()
 
     def work() -> None:
+        if hasattr(signal, "pthread_sigmask"):  # not on Windows
+            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
             future.set_result(task())
         except BaseException as error:  # handed to the one who waits

@@ -114,6 +114,7 @@ def test_nothing_better_is_admitted():
     counts = LabelCounts([[1], [0], [1], [0]])
     told = audit(found(("a", "b"), [0, 0, 1, 1], counts), effort="fast")
     assert told.comparison() == ["EvoSplit finds nothing that is clearly more even at the same sizes."]
+    assert told.gains == {}
     assert told.times_random["ld"] == 0
     leaking = audit(found(("a", "b"), [0, 0, 1, 1], counts, ids=["x", 1, "x", 3]), effort="fast")
     assert leaking.comparison()[0].endswith("; it keeps together what leaks here.")

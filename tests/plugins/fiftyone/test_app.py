@@ -487,6 +487,8 @@ def test_panel(app, new_pictures, tmp_path):
     """Points show samples or are applied; undo and a manifest, down and up again, bring the tags back."""
     from playwright.sync_api import expect
 
+    from evosplit_plugins.fiftyone_plugin import undo_split
+
     dataset = new_pictures()
     split = split_with_front(dataset)
     rarest = split.report().labels[0]
@@ -534,6 +536,12 @@ def test_panel(app, new_pictures, tmp_path):
         app.button("Close").click()
     dataset.reload()
     assert dataset.values("tags") == before
+    app.button("Undo", panel).click()
+    app.see(app.page.locator(PROMPT).get_by_text("Takes back the split"))
+    undo_split(dataset)  # somebody else
+    app.execute()
+    app.see(app.page.get_by_text("Somebody undid this split or made another one in the meantime"))
+    app.button("Close").click()
 
 
 def test_what_is_shown_stays(app, new_pictures, tmp_path):

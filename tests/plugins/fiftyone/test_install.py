@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.server
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -173,6 +174,16 @@ def test_link_does_not_destroy(fiftyone, tmp_path, linked):
     assert (tmp_path / PLUGIN / "__init__.py").is_file()
     if linked:
         assert (copy / "fiftyone.yml").read_text() == "name: mine"
+
+
+def test_what_is_started_does_not_hear_ctrl_c(fiftyone):
+    """Ctrl-C at the terminal goes to all processes; those that start in the background leave it to the command."""
+    from evosplit_plugins.fiftyone_plugin.app.starting import _in_background
+
+    interrupt = "import os, signal; os.kill(os.getpid(), signal.SIGINT); print('lives')"
+    command = [sys.executable, "-c", interrupt]
+    assert _in_background(lambda: subprocess.check_output(command)).result(timeout=60).strip() == b"lives"
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())  # the command itself hears it
 
 
 def test_private_names_of_fiftyone(fiftyone):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 import shutil
@@ -178,6 +179,9 @@ class TestForm:
         assert error["invalid"]
         assert "preview" not in properties
         assert re.search(match, shown(properties, "request_error"))
+        assert list(properties)[-1] == "request_error_again"  # where the last fields are, too
+        assert shown(properties, "request_error_again") == shown(properties, "request_error")
+        assert "request_error_again" not in form(foo, dataset, {**params, "more": False})
 
     @pytest.mark.parametrize(
         ("params", "sizes"),
@@ -218,8 +222,9 @@ class TestForm:
 
     def test_no_labels(self, foo, fiftyone, new_dataset):
         """Without labels the form asks for them, or for what else to balance, which is enough."""
-        samples = [fiftyone.Sample(filepath=f"/{i}.jpg", night=i % 2 == 0) for i in range(20)]
+        samples = [fiftyone.Sample(filepath=f"/{i}.jpg", night=i % 2 == 0, sky="ab"[i % 2]) for i in range(20)]
         dataset = new_dataset(samples)
+        assert {"night", "sky"} <= set(choices(form(foo, dataset), "stratify_by"))
         assert form(foo, dataset)["request_error"]["error_message"] == (
             "Neither labels nor anything else is to be spread evenly; name label fields with "
             '"Labels to spread evenly", or what to balance with "Balance also".'
@@ -230,7 +235,14 @@ class TestForm:
         result = last.body.params["results"]
         assert result["label_fields"] == []
         assert (result["glance"], "figure" in result) == ("Sizes: **exact** · as asked for", False)
+        assert "strata" in result["tables"]["table1"]["title"]  # seen at once, instead of the picture of the labels
+        assert [row["c0"] for row in result["table1"]] == ["night", "night"]
         assert dataset.match_tags("train").count_values("night") == {True: 8, False: 8}
+
+    def test_an_empty_dataset(self, foo, new_dataset):
+        """Where there is no sample, that is what the form says, not that labels are missing."""
+        found = form(foo, new_dataset())["request_error"]
+        assert (found["view"]["label"], found["invalid"]) == ("There is no sample to split in this view.", True)
 
     def test_audit_of_what_is_left(self, foo, dataset):
         """By default an audit takes those tags of the latest split that samples still have, or else the usual ones."""
@@ -258,6 +270,7 @@ class TestForm:
         assert result["glance"].startswith("There is nothing to judge")
         assert "missing" not in result["glance"]
         assert result["leaks"]
+        assert "table1" not in result  # the measures are folded
 
     def test_earlier_tags_are_named(self, foo, dataset):
         """The tags that a new split would replace are named."""
@@ -822,12 +835,35 @@ class TestExecute:
     def test_undo(self, foo, dataset):
         """Undo says what it will do, does it, and has nothing to do afterwards."""
         foo.execute_operator(f"{PLUGIN}/evosplit", {"dataset": dataset, "params": PARAMS})
-        assert "train 32, val 4, test 4" in shown(form(foo, dataset, name="undo_split"), "what")
+        asked = form(foo, dataset, name="undo_split")["run_key"]
+        assert asked["default"] == first_run(dataset)
+        (named,) = asked["view"]["choices"]
+        assert named["label"].startswith("1: train 32, val 4, test 4 · seed 0")
         result = foo.execute_operator(f"{PLUGIN}/undo_split", {"dataset": dataset}).result
         assert "40 samples are as they were" in result["message"]
         assert dataset.count_sample_tags() == {"mine": 40}
         assert form(foo, dataset, name="undo_split")["refused"]["invalid"]
         assert form(foo, dataset, name="save_manifest")["refused"]["invalid"]
+
+    def test_undone_while_the_form_is_open(self, foo, dataset):
+        """What is undone is what the form named; where that is not the latest any more, the run says so.
+
+        The App says nothing of a form that is refused when it is sent off, so that the form is not.
+        """
+        for seed in range(2):
+            evosplit_plugin().evosplit_fiftyone(dataset, (0.5, 0.5), seed=seed, **PARAMS)
+        named = {"run_key": form(foo, dataset, name="undo_split")["run_key"]["default"]}
+        operator(foo, "undo_split")(dataset)
+        for _ in range(2):  # with an earlier split, and with none
+            before = dataset.values("tags")
+            for name, says in (("undo_split", "Somebody undid this split"), ("save_manifest", "recorded")):
+                asked = form(foo, dataset, named, name=name)
+                assert "refused" not in asked
+                assert asked["run_key"]["type"]["values"][-1] == named["run_key"]
+                assert says in operator(foo, name).execute(context(dataset, named, spaces={}))["error"]
+            assert dataset.values("tags") == before
+            if dataset.list_runs():
+                operator(foo, "undo_split")(dataset)
 
     def test_manifest(self, foo, dataset, tmp_path):
         """A manifest is saved and replayed through the operators."""
@@ -849,6 +885,13 @@ class TestExecute:
         with pytest.raises(Exception, match="exists, but was not written by EvoSplit"):
             operator(foo, "save_manifest")(dataset, str(tmp_path / "mine.txt"))
         assert (tmp_path / "mine.txt").read_text() == "mine"
+
+    def test_an_upload_is_called_by_its_name(self, foo, dataset):
+        """What is wrong with an uploaded file is said of the file that was chosen, not of where it lies for now."""
+        content = base64.b64encode(b"{").decode()
+        params = {"way": "upload", "manifest": {"name": "mine.json", "content": content}}
+        error = operator(foo, "apply_manifest").execute(context(dataset, params, spaces={}))["error"]
+        assert error.startswith("'mine.json' is not JSON")
 
     def test_replayed_on_the_whole(self, foo, dataset):
         """A manifest is for all that was split, whichever samples the grid shows."""
@@ -876,8 +919,6 @@ class TestExecute:
 
     def test_manifest_through_the_browser(self, foo, dataset):
         """A manifest is handed to the browser for download; the uploaded file brings the tags back."""
-        import base64
-
         foo.execute_operator(f"{PLUGIN}/evosplit", {"dataset": dataset, "params": PARAMS})
         before = dataset.values("tags")
         ctx = context(dataset, {"way": "download"}, spaces={})
@@ -926,6 +967,41 @@ class TestExecute:
         again = operator(foo, "take_audited").execute(context(dataset, {**params, "audit": "gone"}, spaces={}))
         assert again == taken
         assert dataset.values("tags") == tags
+
+    def test_audit_offers_what_it_praises(self, foo, dataset, monkeypatch):
+        """Where the audit says that nothing is clearly more even, no button offers EvoSplit's split."""
+        from evosplit_plugins.audit import result
+
+        dataset[:20].tag_samples("train")
+        dataset[20:].tag_samples("test")
+        params = {"label_field": ["gt"]}
+        audited = operator(foo, "audit_split").execute(context(dataset, params))
+        assert "EvoSplit at the same sizes" in audited["glance"]
+        assert "instead" in audited
+        monkeypatch.setattr(result, "_AS_GOOD", float("inf"))
+        audited = operator(foo, "audit_split").execute(context(dataset, params))
+        assert "EvoSplit finds nothing more even" in audited["glance"]
+        assert "instead" not in audited
+
+    def test_audit_says_what_it_judges(self, foo, dataset):
+        """The form names the subsets, and refuses what names fewer than two."""
+
+        def said(**params):
+            found = form(foo, dataset, params, name="audit_split")["subsets"]
+            return found["view"]["label"], found.get("invalid", False)
+
+        assert said() == ("No tags have the usual names of subsets; choose those that are meant.", True)
+        assert said(tags=["mine"]) == ("One subset has nothing to be compared with; choose the tags of all.", True)
+        dataset[:30].tag_samples("fold_a")
+        dataset[30:].tag_samples("fold_b")
+        chosen = ("2 subsets will be judged: fold\\_a, fold\\_b", False)
+        assert said(tags=["fold_a", "fold_b"]) == chosen
+        dataset.set_values("part", ["a"] * 40)
+        assert said(where="part") == ("The field part names fewer than two subsets.", True)
+        dataset.set_values("part", ["a", "b", "c", "d"] * 10)
+        assert said(where="part") == ("4 subsets will be judged: a, b, c, d", False)
+        dataset.untag_samples(["mine", "fold_a", "fold_b"])
+        assert said() == ("No sample has a tag, so there is no split to judge; a field may hold one.", True)
 
     def test_audit_fails(self, foo, dataset):
         """What cannot be judged is a sentence in the dialog of the audit, and Python's exception."""
@@ -1318,6 +1394,10 @@ class TestPanel:
         choice = panel_schema(panel_call(foo, scene_dataset, "on_load"))["run"]["view"]["description"]
         made = r"Split 1: train 24, test 24 · seed 7 · effort fast · groups by scene \(\d{4}-\d\d-\d\d \d\d:\d\d UTC\)"
         assert re.fullmatch(made, choice)
+        params = {"group_regex": "^.+$", "duplicates": {"near_duplicates": "similar"}, **PARAMS}
+        list(operator(foo, "evosplit").execute(context(scene_dataset, params, spaces={})))
+        choices = form(foo, scene_dataset, name="save_manifest")["run_key"]["view"]["choices"]
+        assert "groups by near duplicates by similar, ^.+$ (" in choices[0]["label"]
 
     @pytest.mark.parametrize(
         ("method", "opens"),

@@ -177,7 +177,7 @@ class Landscape:
         """
         problem, sizes = self.problem, self.problem.sizes.astype(np.float64)
         wholes = self.column_totals[self.totals].astype(np.float64)
-        targets = wholes[:, None] * sizes / float(problem.sizes.sum())
+        targets: Floats = wholes[:, None] * sizes / float(problem.sizes.sum())
         unlabelled, labels = targets[:2]
         uncovered = self._spread_labels(np.zeros_like(problem.needs))
         labelled = (sizes - unlabelled) * uncovered / np.maximum(labels, NEGLIGIBLE)
