@@ -205,9 +205,14 @@ def cell_costs(columns, counts, totals, spans):
     return costs
 
 
-def missing(columns, counts):
-    """Add up how many samples of each column the subsets have too few."""
-    return sum(max(0, int(need) - x) for (_, _, need, _), row in zip(columns, counts, strict=True) for x in row)
+def shortage(needs, table):
+    """Add up what the subsets lack of each row: parts of the largest need, squared."""
+    most, total = max([1, *needs]), 0
+    for need, row in zip(needs, table, strict=True):
+        for x in row:
+            if x < need:
+                total += int((need - x) * most / need) ** 2
+    return total
 
 
 def assignments_of(sizes):
@@ -262,9 +267,9 @@ def needs_of(counts, sizes, least):
 
 
 def lack_of(counts, assignment, needs, k):
-    """Add up how many samples of each label the subsets have too few."""
+    """Tell how badly the labels are lacking in the subsets."""
     _, samples, _, _ = subset_tables(counts, assignment, k)
-    return sum(max(0, need - count) for need, row in zip(needs, samples, strict=True) for count in row)
+    return shortage([int(need) for need in needs], samples)
 
 
 def weighted_distribution(table, subset_totals, weights):

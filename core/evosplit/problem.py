@@ -260,6 +260,17 @@ class SplitProblem:
         """What a random split scores on each objective: the unit of objectives in the search and in `pick`."""
         return self.by_objective(self.block_reference)
 
+    def shortage(self, tables: Ints) -> Ints:
+        """Return how badly labels are lacking in column tables (... x columns x k): 0 where every need is met.
+
+        What a subset lacks of a label counts in parts of the need, in integers, and squared: so of a minimum that does
+        not fit every label gets a part, and those that need one sample get it before others get their tenth.
+        """
+        needs = self.needs[:, None]
+        missing = np.maximum(needs - tables[..., : len(needs), :], 0)
+        missing = missing * self.needs.max(initial=1) // np.maximum(needs, 1)
+        return np.asarray((missing * missing).sum(axis=(-2, -1)))
+
     def placements(self, assignments: Sequence[Ints], stream: Stream) -> Ints:
         """Turn splits into the subset of each sample, or into how many of each row go to each subset.
 

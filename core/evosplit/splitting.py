@@ -84,7 +84,8 @@ def split(
         Further columns to balance, by name: one value per sample (texts, booleans, or numbers, which are sorted into
         five bins of equal frequency when there are more than ten different ones), or a LabelCounts.
     min_per_label
-        With `cover`: how many samples of each label every subset is to get, where there are enough.
+        With `cover`: how many samples of each label every subset is to get, where there are enough. If they do not fit
+        into a subset, each label gets a part.
     label_weights
         How much more (or less) than 1 some labels matter, by name.
     pick

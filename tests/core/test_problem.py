@@ -78,6 +78,17 @@ def test_stacked_splits_score_as_one_by_one(grouped):
     assert stacked.reshape(6, 4).tolist() == [made.evaluate(table).tolist() for table in tables]
 
 
+@given(problems(min_labels=1, max_subsets=4), st.integers(1, 4))
+def test_shortage_is_what_subsets_lack(problem, least):
+    """Of one split and of stacked ones: nothing where needs are met, else the squares of parts of the need."""
+    of = built(*problem, min_per_label=least)
+    tables = np.stack([of.column_table(of.type_table(of.draw(Stream(seed)))) for seed in range(3)])
+    n_labels = len(of.needs)
+    expected = [naive.shortage(of.needs.tolist(), table[:n_labels].tolist()) for table in tables]
+    assert of.shortage(tables).tolist() == expected
+    assert [int(of.shortage(table)) for table in tables] == expected
+
+
 def test_draws_reach_every_split():
     """Every split of exact size is drawn, the locked sample stays."""
     made = built([[1], [0], [1], [1]], (2, 2), locked={"s1": [0]})

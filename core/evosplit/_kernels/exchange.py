@@ -49,11 +49,12 @@ class Cells(NamedTuple):
     """What a cell costs.
 
     `columns` has a row of parameters for each column; `spans` the first column, the end and the number of each block
-    whose totals are counted.
+    whose totals are counted. `most` is the largest need of any column.
     """
 
     columns: Floats
     spans: Ints
+    most: int
 
 
 class State(NamedTuple):
@@ -87,13 +88,20 @@ def deviation(x: float, whole: float, odds: float) -> Any:
 
 
 @inner
+def shortage(need: int, x: Any, most: int) -> Any:
+    """Return how badly a label is lacking that has x samples of those needed: see `SplitProblem.shortage`."""
+    missing = (need - x) * most // need if need > x else 0
+    return missing * missing
+
+
+@inner
 def exchange_change(
     units: Units, cells: Cells, state: State, first: int, second: int, a: int, b: int
 ) -> tuple[int, int, float, int]:
     """Return what changes when a unit of type `first` in subset a and one of type `second` in b change places.
 
-    That is: by how many samples sizes are off, how many units of labels are missing, the cost, and how many columns
-    were evaluated.
+    That is: by how many samples sizes are off, how badly labels are lacking, the cost, and how many columns were
+    evaluated.
     """
     columns, counts, totals, gains = cells.columns, state.counts, state.totals, state.gains
     excess = 0
@@ -122,7 +130,8 @@ def exchange_change(
         x_a, x_b = counts[column, a], counts[column, b]
         need = int(columns[column, NEED])
         if need > 0:
-            lack += max(0, need - x_a - gain) - max(0, need - x_a) + max(0, need - x_b + gain) - max(0, need - x_b)
+            lack += shortage(need, x_a + gain, cells.most) - shortage(need, x_a, cells.most)
+            lack += shortage(need, x_b - gain, cells.most) - shortage(need, x_b, cells.most)
         block = int(columns[column, BLOCK])
         if block < 0:
             gains[column] = gain
@@ -242,9 +251,10 @@ def search(
 ) -> tuple[int, int]:
     """Try exchanges at one temperature until `work` columns are evaluated; return how many were, and how many made.
 
-    Each missing sample of a label costs `missing`. An exchange that raises the cost is made if it does so by no more
-    than a draw from the exponential distribution, given by its quantiles, with the temperature as its mean. With
-    `strict`, sizes and then missing labels come first: an exchange that mends them is made, one that harms them is not.
+    A label that is lacking costs `missing` times its shortage. An exchange that raises the cost is made if it does so
+    by no more than a draw from the exponential distribution, given by its quantiles, with the temperature as its mean.
+    With `strict`, sizes and then missing labels come first: an exchange that mends them is made, one that harms them is
+    not.
     Where `losses` has elements, no exchange is made: they are filled with what exchanges would cost, as far as work
     allows, and how many are filled is returned instead.
     """
@@ -284,7 +294,8 @@ def _move_change(cells: Cells, state: State, column: int, a: int, b: int) -> tup
     row = cells.columns[column]
     x_a, x_b = state.counts[column, a], state.counts[column, b]
     need = int(row[NEED])
-    lack = max(0, need - x_a + 1) - max(0, need - x_a) + max(0, need - x_b - 1) - max(0, need - x_b)
+    lack = shortage(need, x_a - 1, cells.most) - shortage(need, x_a, cells.most)
+    lack += shortage(need, x_b + 1, cells.most) - shortage(need, x_b, cells.most)
     block = int(row[BLOCK])
     if block < 0:
         block = -1 - block

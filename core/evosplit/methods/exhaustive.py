@@ -53,7 +53,7 @@ def every_split(problem: SplitProblem, start: Ints) -> Solution | None:
     for some in np.array_split(ways, -(-ways.shape[0] * problem.features.shape[1] * problem.k // CELLS_AT_ONCE)):
         tables = _column_tables(problem, kinds, some)
         scores.append(problem.evaluate(tables))
-        lacks.append(np.maximum(problem.needs[:, None] - tables[:, : problem.counts.n_labels], 0).sum(axis=(1, 2)))
+        lacks.append(problem.shortage(tables))
     objectives, lack = np.concatenate(scores), np.concatenate(lacks)
     covered = np.flatnonzero(lack == lack.min())
     front = covered[_few(problem, objectives[covered])]

@@ -85,7 +85,7 @@ class Board:
         counts, excess = self.recount()
         given = self.land._bases
         costs = naive.cell_costs(self.cells.columns.tolist(), counts.tolist(), given.tolist(), self.cells.spans)
-        lack = naive.missing(self.cells.columns.tolist(), counts.tolist())
+        lack = naive.shortage(self.cells.columns[:, 2].astype(int).tolist(), counts.tolist())
         return int(np.abs(excess).sum()), lack, float(np.sum(costs))
 
     def check_books(self):

@@ -51,7 +51,7 @@ class Score:
     Attributes
     ----------
     excess, lack
-        By how many samples the sizes are off, and how many samples of labels are missing.
+        By how many samples the sizes are off, and how badly labels are lacking.
     blocks, objectives
         The deviations of the blocks, each over a random split's, and the objectives themselves.
     totals
@@ -272,7 +272,7 @@ class Landscape:
         price = FAR * self._price_of_label(of_blocks)
         per_sample = self.column_totals[self.totals] / float(self.problem.sizes.sum())
         columns[self.totals, exchange.WEIGHT] = price * per_sample * attained.totals
-        return exchange.Cells(columns, self._spans)
+        return exchange.Cells(columns, self._spans, int(self.problem.needs.max(initial=1)))
 
     def _price_of_label(self, of_blocks: Sequence[float]) -> float:
         """Return the weight of one label's column where samples with it are spread, else 0."""
@@ -329,10 +329,9 @@ class Landscape:
             blocks = problem.evaluate_blocks(counts[: self.n_columns], problem.sizes + excess)
             off = np.abs(counts[self.totals] - self._targets) / np.maximum(problem.sizes, 1)
             off *= self._urgency_of_totals(counts)[:, None]
-            lack = np.maximum(problem.needs[:, None] - counts[: problem.counts.n_labels], 0)
             self._scores[candidate] = Score(
                 excess=int(np.abs(excess).sum()),
-                lack=int(lack.sum()),
+                lack=int(problem.shortage(counts)),
                 blocks=tuple(float(value) / unit for value, unit in zip(blocks, self.reference, strict=True)),
                 objectives=tuple(problem.by_objective(blocks).tolist()),
                 totals=float(ordered_sum(off.ravel())),
