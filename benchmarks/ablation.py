@@ -33,7 +33,7 @@ OTHERWISE: dict[str, tuple[Any, ...]] = {
     "PER_UNIT": (0, 15_000),
     "TOTALS": (0.0, 1.0),
 }
-AT_EASE = ("LATER", "GRACE", "NEVER", "CACHE", "LOSSES")  # of a thorough search, of time limits, of the machine
+AT_EASE = ("LATER", "GRACE", "NEVER", "CACHE", "LOSSES", "FAR")  # of thorough searches, time limits, the machine
 Cell = dict[str, Any]
 
 
