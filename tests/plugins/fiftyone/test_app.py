@@ -544,6 +544,33 @@ def test_panel(app, new_pictures, tmp_path):
     app.button("Close").click()
 
 
+# The distances between the names of the labels in a plot.
+DISTANCES = """(plot) => [...plot.querySelectorAll(".ytick text")].map((text) => text.getBoundingClientRect().top)
+  .sort((a, b) => a - b).map((top, at, tops) => top - tops[at - 1]).slice(1)"""
+
+
+def test_groups_of_slices(app, fiftyone, new_dataset, picture):
+    """Of a grouped dataset a click on a dot shows the groups; few labels with long names have their space."""
+    names, samples = [f"a label whose name is long {i}" for i in range(3)], []
+    dataset = new_dataset()
+    dataset.add_group_field("group", default="left")
+    for i in range(20):
+        group = fiftyone.Group()
+        for j, side in enumerate(("left", "right")):
+            labels = boxes(fiftyone, *names[: 1 + (i + j) % 3])
+            samples.append(fiftyone.Sample(filepath=picture, group=group.element(side), gt=labels))
+    dataset.add_samples(samples)
+    dataset.persistent = True
+    split = split_with_front(dataset)
+    app.open(dataset, width=1440)
+    panel = app.open_panel()
+    app.see(panel.locator(".ytick text"))
+    app.still(panel.locator(".js-plotly-plot").first)
+    assert min(panel.locator(".js-plotly-plot").first.evaluate(DISTANCES)) > 15
+    app.click_point(panel, plot=0, index=0)
+    app.see(app.page.get_by_text(re.compile(rf"^\s*{split.report().labels[0].samples[0]}\s+groups?")))
+
+
 def test_what_is_shown_stays(app, new_pictures, tmp_path):
     """View and filter of the sidebar outlive runs, undo, a replay and Apply, also where a field comes or goes."""
     from evosplit_plugins.fiftyone_plugin import apply_split, save_manifest
