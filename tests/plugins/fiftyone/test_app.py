@@ -694,6 +694,38 @@ def test_audit_is_taken(app, new_pictures, picture, tmp_path):
     assert len(dataset.list_runs()) == 1
 
 
+def test_changed_by_others(app, new_pictures):
+    """Where others change what an open form rests on, Execute says so, for a split, an audit and an export."""
+    from evosplit_plugins.fiftyone_plugin import undo_split
+
+    dataset = new_pictures()
+    split_with_front(dataset, ratios=(0.8, 0.1, 0.1))
+    app.open(dataset)
+    app.run_operator("EvoSplit: export")
+    app.see(app.page.get_by_text("A new one on the machine"))
+    app.page.wait_for_timeout(2000)  # the App builds a form several times
+    undo_split(dataset)
+    app.execute()
+    app.see(app.page.get_by_text("No split by EvoSplit is recorded"))
+    app.button("Close").click()
+    dataset[:1].tag_samples("train")
+    dataset[1:].tag_samples("val")
+    app.run_operator("EvoSplit: audit")
+    app.see(app.page.get_by_text("2 subsets will be judged: train, val"))
+    app.page.wait_for_timeout(2000)
+    dataset.untag_samples("val")
+    app.see(app.execute().get_by_text("Nothing says which tags"))
+    app.button("Done").click()
+    form = app.open_form()
+    app.unfold(form)
+    form.get_by_text("Keep what is already in a subset").click()
+    app.see(form.get_by_text("1 stays in its subset"))
+    app.page.wait_for_timeout(2000)
+    dataset[:1].tag_samples("test")
+    app.see(app.execute().get_by_text('"Keep what is already in a subset" puts 1 sample into two subsets'))
+    app.button("Done").click()
+
+
 def heights_of_plots(app, panel):
     """Check that all is inside the panel and nothing lies over something else; give the heights of the plots."""
     frame = app.still(panel)
