@@ -24,6 +24,7 @@ __all__ = [
     "RecordOperator",
     "in_a_sentence",
     "in_app",
+    "in_words_of_the_form",
     "refuse",
     "show",
     "show_error",
@@ -139,11 +140,16 @@ def refuse(inputs: Any, sentence: str, name: str = "refused") -> None:
 def in_a_sentence(error: Exception, *, written: bool = False) -> str:
     """Say what went wrong; what no user can have caused is logged, and the state of the dataset is said."""
     if isinstance(error, EvoSplitError):
-        text = error.rewritten(_as_in_the_form)
+        text = in_words_of_the_form(error)
         return text[:1].upper() + text[1:] + ("" if text.endswith(".") else ".")
     logger.error("EvoSplit failed", exc_info=error)
     state = "The samples were written" if written else "The dataset is as it was"
     return f"EvoSplit failed: {type(error).__name__}: {error}. {state}; the log of the App server tells more."
+
+
+def in_words_of_the_form(error: EvoSplitError) -> str:
+    """Return the message with what the forms call the parameters."""
+    return error.rewritten(_as_in_the_form)
 
 
 def _as_in_the_form(parameter: str, value: str) -> str | None:

@@ -237,6 +237,8 @@ class TestForm:
         assert (result["glance"], "figure" in result) == ("Sizes: **exact** · as asked for", False)
         assert "strata" in result["tables"]["table1"]["title"]  # seen at once, instead of the picture of the labels
         assert [row["c0"] for row in result["table1"]] == ["night", "night"]
+        assert list(result["tables"]["table0"]["columns"].values()) == ["subset", "samples"]
+        assert [row["c0"] for row in result["numbers"][0]["table2"]] == ["ED, size error", "strata, all categories"]
         assert dataset.match_tags("train").count_values("night") == {True: 8, False: 8}
 
     def test_an_empty_dataset(self, foo, new_dataset):
@@ -890,7 +892,7 @@ class TestExecute:
             dataset[:1].tag_samples(["train", "test"])
         assert [refused(prompt) for prompt in ("shown", "another")] == [False, True]
         assert operator(foo, name).resolve_input(context(dataset, params, spaces={})) is None
-        with pytest.raises(evosplit.EvoSplitError, match="two subsets|its subsets|No split"):
+        with pytest.raises(evosplit.EvoSplitError, match=r"two subsets|its subsets|No split"):
             operator(foo, name).execute(context(dataset, {**params, "output": "/no"}))
 
     def test_manifest(self, foo, dataset, tmp_path):
@@ -1035,7 +1037,7 @@ class TestExecute:
             assert refused == (n == 21)
             assert text.startswith("The field part has 21 values in 40 samples: " if refused else "20 subsets")
         dataset.set_values("part", [*parts[:-1], "20"])
-        with pytest.raises(evosplit.EvoSplitError, match="has 21 values in 40 samples.* Choose the field"):
+        with pytest.raises(evosplit.EvoSplitError, match=r"has 21 values in 40 samples.* Choose the field"):
             operator(foo, "audit_split").execute(context(dataset, {"where": "part"}))
         dataset.untag_samples(["mine", "fold_a", "fold_b"])
         assert said() == ("No sample has a tag, so there is no split to judge; a field may hold one.", True)
@@ -1531,7 +1533,7 @@ class TestScheduled:
         def fail(*args, **options):
             raise OSError("the disk is full")
 
-        unknown = ({"effort": "extreme"}, "effort='extreme' is unknown")
+        unknown = ({"effort": "extreme"}, "\"Effort\" 'extreme' is unknown")
         for params, reason in (unknown, (PARAMS, "OSError: the disk is full")):
             self.queue(foo, dataset, **params)
             service.execute_queued_operations(dataset_name=dataset.name)
