@@ -20,6 +20,7 @@ from evosplit_plugins.fiftyone_plugin import api, duplicates, fields
 from evosplit_plugins.fiftyone_plugin.adapter import FiftyOneReading
 from evosplit_plugins.fiftyone_plugin.app.base import (
     ALSO_DELEGATED,
+    CAPTIONS,
     RecordOperator,
     in_a_sentence,
     in_app,
@@ -37,6 +38,7 @@ from evosplit_plugins.fiftyone_plugin.app.queued import result_of
 from evosplit_plugins.fiftyone_plugin.app.recorded import part_of
 from evosplit_plugins.fiftyone_plugin.app.refreshing import refresh_app, refresh_panels
 from evosplit_plugins.fiftyone_plugin.app.request import NO_DUPLICATES, several
+from evosplit_plugins.fiftyone_plugin.reading import flattened
 from evosplit_plugins.fiftyone_plugin.source import FiftyOneSource, subset_names
 from evosplit_plugins.fiftyone_plugin.writing import write_split
 from evosplit_plugins.progress import OnProgress
@@ -45,6 +47,8 @@ __all__ = ["AuditSplit", "ShowAudit", "TakeAudited"]
 
 _TAGS = "tags"  # FiftyOne has this field on every sample, so that no other one is called so
 _KEPT = 8
+_SUBSETS_AT_MOST = 100  # a field with more values holds no split
+_SUBSETS_USUAL = 10  # neither does one with more than these, in fewer than two samples each
 
 
 @dataclass(frozen=True)
@@ -72,7 +76,7 @@ class AuditSplit(RecordOperator):
         **ALSO_DELEGATED,
     }
 
-    def resolve_input(self, ctx: Any) -> Any:
+    def ask(self, ctx: Any) -> Any:
         """Ask where the subsets are, and what belongs together; what seems to is filled in."""
         inputs, counter = types.Object(), Counter(ctx)
         texts = [name for name in ctx.dataset.get_field_schema(ftype=fo.StringField) if name != "filepath"]
@@ -80,7 +84,7 @@ class AuditSplit(RecordOperator):
         add_one(inputs, "where", where, label="The subsets are in")
         if (ctx.params.get("where") or _TAGS) == _TAGS:
             note = "By default those of the latest split, else the usual ones: train, val, test"
-            add_several(inputs, "tags", ctx.dataset.distinct("tags"), label="Tags", description=note)
+            add_several(inputs, "tags", ctx.dataset.distinct("tags"), label=CAPTIONS["tags"], description=note)
         _add_subsets(inputs, ctx, counter)
         add_label_field(inputs, ctx.dataset, "Labels to judge")
         groups = counter.ask(["propose groups"], lambda: propose_groups(ctx.dataset, ()))
@@ -194,7 +198,10 @@ def _add_subsets(inputs: Any, ctx: Any, counter: Counter) -> None:
     names = tags if by_tags and tags else counter.ask(["subsets", where], find)
     if names is None:
         return
-    if len(names) > 1:
+    many = "" if by_tags else counter.ask(["too many", where], lambda: _too_many(ctx.dataset, where, len(names)))
+    if many:
+        refuse(inputs, many, "subsets")
+    elif len(names) > 1:
         what = f"{counted(len(names), 'subset', 'subsets')} will be judged: {listed(names)}"
         inputs.view("subsets", types.Notice(label=plain(what)))
     elif not by_tags:
@@ -207,9 +214,21 @@ def _add_subsets(inputs: Any, ctx: Any, counter: Counter) -> None:
         refuse(inputs, "No sample has a tag, so there is no split to judge; a field may hold one.", "subsets")
 
 
+def _too_many(dataset: Any, field: str, n_subsets: int) -> str:
+    """Say that a field has more values than a split has subsets, if it is so."""
+    n_samples = flattened(dataset).count()
+    if n_subsets <= _SUBSETS_AT_MOST and (n_subsets <= _SUBSETS_USUAL or 2 * n_subsets <= n_samples):
+        return ""
+    said = f"{n_subsets:,} values in {counted(n_samples, 'sample', 'samples')}"
+    return f"The field {field} has {said}: it names no subsets. Choose the field, or the tags, that the split is in."
+
+
 def _judge(ctx: Any, on_progress: OnProgress | None = None) -> tuple[FiftyOneSource, Audit]:
     """Audit what the parameters of the form name."""
     where = ctx.params.get("where") or _TAGS
+    many = "" if where == _TAGS else _too_many(ctx.dataset, where, len(ctx.dataset.distinct(where)))
+    if many:
+        raise EvoSplitError(many)
     near = ctx.params.get("near")
     labels = ctx.params.get("label_field")
     reading = FiftyOneReading(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from abc import ABC, abstractmethod
+from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
@@ -22,6 +24,7 @@ __all__ = [
     "RecordOperator",
     "in_a_sentence",
     "in_app",
+    "in_words_of_the_form",
     "refuse",
     "show",
     "show_error",
@@ -40,11 +43,15 @@ CAPTIONS = {
     "group_regex": "Keep together files whose paths match with the same text",
     "label_field": "Labels to spread evenly",
     "label_weights": "Label weights",
+    "locked": "Keep what is already in a subset",
     "min_per_label": "Samples of each label in each subset, at least",
     "overwrite": "Replace the values of this field",
     "seed": "Seed",
     "stratify_by": "Balance also",
+    "tags": "Tags",
 }
+_KEPT = 64
+_taken: OrderedDict[str, Any] = OrderedDict()  # the forms that were shown without a refusal, the latest last
 logger = logging.getLogger(__name__)
 
 
@@ -57,6 +64,28 @@ class AppOperator(foo.Operator):  # type: ignore[misc]  # fiftyone is untyped
     def config(self) -> Any:
         """Describe it; the form is built anew at every change."""
         return foo.OperatorConfig(**{"dynamic": True, **self.about})
+
+    def resolve_input(self, ctx: Any) -> Any:
+        """Build the form; one that was taken when it was shown is taken when it is sent off, too.
+
+        The App resolves a form again before it sends it off. Of one that is refused then, as where others have split or
+        deleted something meanwhile, it says nothing: what is wrong is for the run to say.
+        """
+        if in_app(ctx) and "target" not in ctx.request_params:  # it has been sent off
+            return None
+        form, key = self.ask(ctx), json.dumps([ctx.prompt_id, self.name, ctx.params], sort_keys=True, default=str)
+        if form is None or ctx.prompt_id is None:
+            return form
+        if any(prop.invalid for prop in form.type.properties.values()):
+            return _taken.get(key, form)
+        _taken[key] = form
+        while len(_taken) > _KEPT:
+            _taken.popitem(last=False)
+        return form
+
+    def ask(self, ctx: Any) -> Any:
+        """Build the form; by default there is none."""
+        return None
 
 
 class RecordOperator(AppOperator, ABC):
@@ -111,11 +140,16 @@ def refuse(inputs: Any, sentence: str, name: str = "refused") -> None:
 def in_a_sentence(error: Exception, *, written: bool = False) -> str:
     """Say what went wrong; what no user can have caused is logged, and the state of the dataset is said."""
     if isinstance(error, EvoSplitError):
-        text = error.rewritten(_as_in_the_form)
+        text = in_words_of_the_form(error)
         return text[:1].upper() + text[1:] + ("" if text.endswith(".") else ".")
     logger.error("EvoSplit failed", exc_info=error)
     state = "The samples were written" if written else "The dataset is as it was"
     return f"EvoSplit failed: {type(error).__name__}: {error}. {state}; the log of the App server tells more."
+
+
+def in_words_of_the_form(error: EvoSplitError) -> str:
+    """Return the message with what the forms call the parameters."""
+    return error.rewritten(_as_in_the_form)
 
 
 def _as_in_the_form(parameter: str, value: str) -> str | None:

@@ -36,7 +36,7 @@ class ExportSubsets(RecordOperator):
         """Export from Python."""
         return exporting.export_subsets(samples, output, **options)
 
-    def resolve_input(self, ctx: Any) -> Any:
+    def ask(self, ctx: Any) -> Any:
         """Ask for format, labels and directory."""
         inputs = types.Object()
         known = exporting.exportable_fields(ctx.dataset)
@@ -62,6 +62,8 @@ class ExportSubsets(RecordOperator):
         output = str(ctx.params.get("output") or "").strip()
         if not output:
             raise EvoSplitError("no directory is given; name a new one")
+        if not runs.run_keys(ctx.dataset):  # it was undone while the form was open
+            raise EvoSplitError(NO_RECORD)
         options = {name: ctx.params[name] for name in ("format", "label_field", "media") if ctx.params.get(name)}
         sizes = exporting.export_subsets(ctx.dataset, output, **options)
         return {"message": f"Written to {output}, and checked by loading it: {sizes_of(sizes)}."}

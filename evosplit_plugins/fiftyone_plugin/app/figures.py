@@ -17,6 +17,7 @@ LABELS_AT_FIRST = 24
 LABELS_AT_MOST = 1000
 _AXIS = "% more or less than its share"  # the words above it say what is beside the names
 _LEGEND_ROW = 19  # pixels
+_LONG = 24  # characters of the name of a label with its number
 _MARKED, _NOTICEABLE = 5, 0.1  # labels at most; how far they are off their shares at least
 _CONFIG = {"displayModeBar": False, "scrollZoom": False, "responsive": True}  # the wheel scrolls the panel
 
@@ -48,11 +49,13 @@ def label_figure(report: SplitReport, *, everything: bool = False) -> dict[str, 
     figure = plotly.label_figure(report, limit=max(len(rows), 1))
     layout = figure["layout"]
     names = layout["yaxis"]["ticktext"]
+    beside = 1 if max(map(len, names), default=0) > _LONG else 2
     for at in _marked(rows):
         names[at] = f"<b>{names[at]}</b>"
     # Held by the top of the plot: what is placed by the axes stays behind when a resize changes the rows of the legend.
     layout["legend"] |= {"yref": "container", "y": 1, "yanchor": "top"}
-    above = 16 + _LEGEND_ROW * ceil(len(figure["data"]) / 2)  # two names fit into the narrowest panel
+    # Two subsets fit beside one another into a narrow panel, unless long names of labels leave them no space.
+    above = 16 + _LEGEND_ROW * ceil(len(figure["data"]) / beside)
     layout["height"] += above - layout["margin"]["t"]
     layout["margin"] |= {"t": above}
     axis = layout["xaxis"]

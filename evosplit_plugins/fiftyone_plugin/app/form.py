@@ -168,7 +168,7 @@ def _add_output(inputs: Any, ctx: Any) -> None:
     existing.add_choice("replace", label="Replace an earlier split", description=replaced)
     existing.add_choice(
         "keep",
-        label="Keep what is already in a subset",
+        label=CAPTIONS["locked"],
         description="Only the other samples are placed, so that the whole comes out balanced",
     )
     inputs.enum("existing", existing.values(), default="replace", label="Earlier splits", view=existing)

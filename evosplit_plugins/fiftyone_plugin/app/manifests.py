@@ -37,7 +37,7 @@ class SaveManifest(RecordOperator):
         """Save from Python."""
         return api.save_manifest(samples, path, run_key=run_key)
 
-    def resolve_input(self, ctx: Any) -> Any:
+    def ask(self, ctx: Any) -> Any:
         """Ask which split, and where to."""
         inputs = types.Object()
         known, named = run_labels(ctx.dataset), ctx.params.get("run_key")
@@ -83,7 +83,7 @@ class ApplyManifest(RecordOperator):
         """Replay from Python."""
         return api.apply_split(samples, path, field=field, overwrite=overwrite)
 
-    def resolve_input(self, ctx: Any) -> Any:
+    def ask(self, ctx: Any) -> Any:
         """Ask for the file and where to write."""
         inputs = types.Object()
         # A split is replayed on all that was split; what the grid shows is often only looked at.

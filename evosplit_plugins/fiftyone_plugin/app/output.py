@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import fiftyone.operators.types as types
 
 from evosplit import Split, SplitReport
+from evosplit.report.numbers import MeasureRow
 from evosplit.report.sentences import Highlight, highlights_of
 from evosplit.report.tables import Table, overview
 from evosplit_plugins.audit import Audit
@@ -52,6 +54,7 @@ _MEANINGS = {
     "flz": "how often a subset has no sample at all of a label.",
     "strata": "how far the categories of the strata are from their shares, all taken together.",
 }
+_WITHOUT_LABELS = ("ed", "strata")
 _WIDTH = 72  # characters of a table in a narrow panel
 # The App gives every table at least 650 pixels, wide cells and large headings; a narrow panel would cut that off.
 # Headings and names, in the first column, may break anywhere, but not into single letters.
@@ -112,8 +115,23 @@ def lines(sentences: Iterable[str]) -> str:
 
 
 def shown_tables(report: SplitReport, beside: tuple[str, SplitReport] | None = None) -> list[Table]:
-    """Return the tables of a report, as wide as a panel; `beside` is another split to compare with, and its name."""
-    return [table.fitting(_WIDTH) for table in overview(report, labels=_LABELS, beside=beside)]
+    """Return the tables of a report, as wide as a panel; `beside` is another split to compare with, and its name.
+
+    Where there are no labels, no column counts them and no measure is about them.
+    """
+    tables = overview(report, labels=_LABELS, beside=beside)
+    if not report.occurring:
+        *tables, measures = (_without(table, ("instances", f"no {report.nouns.label}")) for table in tables)
+        told = zip(measures.rows, report.measure_rows, strict=True)
+        tables.append(replace(measures, rows=tuple(row for row, measure in told if measure in _told(report))))
+    return [table.fitting(_WIDTH) for table in tables]
+
+
+def _without(table: Table, headings: Sequence[str]) -> Table:
+    """Leave out columns."""
+    kept = [at for at, column in enumerate(table.columns) if column.heading not in headings]
+    rows = tuple(tuple(row[at] for at in kept) for row in table.rows)
+    return replace(table, columns=tuple(table.columns[at] for at in kept), rows=rows)
 
 
 def table_columns(table: Table) -> dict[str, str]:
@@ -163,9 +181,14 @@ def in_words(report: SplitReport) -> tuple[str, ...]:
     return report.summary[: len(report.summary) - len(report.notes)]
 
 
+def _told(report: SplitReport) -> list[MeasureRow]:
+    """Return the measures that say something: without labels those of sizes and strata."""
+    return [row for row in report.measure_rows if report.occurring or row.key in _WITHOUT_LABELS]
+
+
 def meanings(report: SplitReport) -> str:
     """Say in one sentence each what the measures of a report mean, in the App's Markdown."""
-    return "  \n".join(f"**{plain(row.name)}**: {plain(_MEANINGS[row.key])}" for row in report.measure_rows)
+    return "  \n".join(f"**{plain(row.name)}**: {plain(_MEANINGS[row.key])}" for row in _told(report))
 
 
 def split_result(split: Split, *, key: str, label_fields: Sequence[str], field: str | None) -> dict[str, Any]:

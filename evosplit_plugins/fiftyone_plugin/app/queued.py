@@ -14,7 +14,7 @@ from fiftyone.operators.delegated import DelegatedOperationService
 from evosplit import EvoSplitError
 from evosplit.wording import counted
 from evosplit_plugins.fiftyone_plugin import runs
-from evosplit_plugins.fiftyone_plugin.app.base import PLUGIN
+from evosplit_plugins.fiftyone_plugin.app.base import PLUGIN, in_words_of_the_form
 from evosplit_plugins.fiftyone_plugin.app.output import plain, sizes_of
 
 __all__ = ["QueuedRun", "add_queued", "queued_runs", "result_of"]
@@ -86,7 +86,7 @@ def _reason(trace: str) -> str:
     """Take the reason from the text of an exception; what a user can have caused stands for itself."""
     last = next((line.strip() for line in reversed(trace.splitlines()) if line.strip()), "its log tells more")
     kind, _, text = last.partition(": ")
-    return text if text and kind.startswith(EvoSplitError.__module__) else last
+    return in_words_of_the_form(EvoSplitError(text)) if text and kind.startswith(EvoSplitError.__module__) else last
 
 
 def add_queued(panel: Any, dataset: Any, found: Sequence[QueuedRun], *, on_look: Any, on_show: Any) -> None:

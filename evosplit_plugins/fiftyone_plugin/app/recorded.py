@@ -121,4 +121,5 @@ def samples_with(dataset: Any, run: runs.SplitRun, split: Split, labels: Sequenc
         column = split.counts.matrix[:, [split.counts.labels.index(label)]]
         rows = rows[np.isin(rows, column.nonzero()[0])]
     ids = split.sample_ids[rows].tolist()
-    return dataset.select_groups(ids) if grouped else dataset.select(ids)
+    # The App looks at some slices of what is selected; of groups that are selected as such it can show none then.
+    return dataset.select_by(f"{dataset.group_field}.id", ids) if grouped else dataset.select(ids)

@@ -35,12 +35,8 @@ class UndoSplit(RecordOperator):
         """Undo from Python."""
         api.undo_split(samples)
 
-    def resolve_input(self, ctx: Any) -> Any:
-        """Say what will be undone.
-
-        Where others split or undo while the form is open, it still names what it named: `do` says what happened, since
-        the App shows nothing of a form that is refused when it is sent off.
-        """
+    def ask(self, ctx: Any) -> Any:
+        """Say what will be undone; where others split or undo meanwhile it still names that, and `do` says why not."""
         inputs = types.Object()
         keys, named = runs.run_keys(ctx.dataset), ctx.params.get("run_key")
         if not keys and named is None:

@@ -83,7 +83,7 @@ class EvoSplit(AppOperator):
         button = types.Button(label="EvoSplit", icon=ICON, prompt=True)
         return types.Placement(types.Places.SAMPLES_GRID_SECONDARY_ACTIONS, button)
 
-    def resolve_input(self, ctx: Any) -> Any:
+    def ask(self, ctx: Any) -> Any:
         """Build the form."""
         return build_form(ctx)
 

@@ -544,6 +544,33 @@ def test_panel(app, new_pictures, tmp_path):
     app.button("Close").click()
 
 
+# The distances between the names of the labels in a plot.
+DISTANCES = """(plot) => [...plot.querySelectorAll(".ytick text")].map((text) => text.getBoundingClientRect().top)
+  .sort((a, b) => a - b).map((top, at, tops) => top - tops[at - 1]).slice(1)"""
+
+
+def test_groups_of_slices(app, fiftyone, new_dataset, picture):
+    """Of a grouped dataset a click on a dot shows the groups; few labels with long names have their space."""
+    names, samples = [f"a label whose name is long {i}" for i in range(3)], []
+    dataset = new_dataset()
+    dataset.add_group_field("group", default="left")
+    for i in range(20):
+        group = fiftyone.Group()
+        for j, side in enumerate(("left", "right")):
+            labels = boxes(fiftyone, *names[: 1 + (i + j) % 3])
+            samples.append(fiftyone.Sample(filepath=picture, group=group.element(side), gt=labels))
+    dataset.add_samples(samples)
+    dataset.persistent = True
+    split = split_with_front(dataset)
+    app.open(dataset, width=1440)
+    panel = app.open_panel()
+    app.see(panel.locator(".ytick text"))
+    app.still(panel.locator(".js-plotly-plot").first)
+    assert min(panel.locator(".js-plotly-plot").first.evaluate(DISTANCES)) > 15
+    app.click_point(panel, plot=0, index=0)
+    app.see(app.page.get_by_text(re.compile(rf"^\s*{split.report().labels[0].samples[0]}\s+groups?")))
+
+
 def test_what_is_shown_stays(app, new_pictures, tmp_path):
     """View and filter of the sidebar outlive runs, undo, a replay and Apply, also where a field comes or goes."""
     from evosplit_plugins.fiftyone_plugin import apply_split, save_manifest
@@ -665,6 +692,38 @@ def test_audit_is_taken(app, new_pictures, picture, tmp_path):
     app.page.get_by_role("dialog").wait_for(state="detached")
     assert subset_tags(dataset) == {"train": 30, "test": 30}
     assert len(dataset.list_runs()) == 1
+
+
+def test_changed_by_others(app, new_pictures):
+    """Where others change what an open form rests on, Execute says so, for a split, an audit and an export."""
+    from evosplit_plugins.fiftyone_plugin import undo_split
+
+    dataset = new_pictures()
+    split_with_front(dataset, ratios=(0.8, 0.1, 0.1))
+    app.open(dataset)
+    app.run_operator("EvoSplit: export")
+    app.see(app.page.get_by_text("A new one on the machine"))
+    app.page.wait_for_timeout(2000)  # the App builds a form several times
+    undo_split(dataset)
+    app.execute()
+    app.see(app.page.get_by_text("No split by EvoSplit is recorded"))
+    app.button("Close").click()
+    dataset[:1].tag_samples("train")
+    dataset[1:].tag_samples("val")
+    app.run_operator("EvoSplit: audit")
+    app.see(app.page.get_by_text("2 subsets will be judged: train, val"))
+    app.page.wait_for_timeout(2000)
+    dataset.untag_samples("val")
+    app.see(app.execute().get_by_text("Nothing says which tags"))
+    app.button("Done").click()
+    form = app.open_form()
+    app.unfold(form)
+    form.get_by_text("Keep what is already in a subset").click()
+    app.see(form.get_by_text("1 stays in its subset"))
+    app.page.wait_for_timeout(2000)
+    dataset[:1].tag_samples("test")
+    app.see(app.execute().get_by_text('"Keep what is already in a subset" puts 1 sample into two subsets'))
+    app.button("Done").click()
 
 
 def heights_of_plots(app, panel):

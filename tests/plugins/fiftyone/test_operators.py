@@ -237,6 +237,8 @@ class TestForm:
         assert (result["glance"], "figure" in result) == ("Sizes: **exact** · as asked for", False)
         assert "strata" in result["tables"]["table1"]["title"]  # seen at once, instead of the picture of the labels
         assert [row["c0"] for row in result["table1"]] == ["night", "night"]
+        assert list(result["tables"]["table0"]["columns"].values()) == ["subset", "samples"]
+        assert [row["c0"] for row in result["numbers"][0]["table2"]] == ["ED, size error", "strata, all categories"]
         assert dataset.match_tags("train").count_values("night") == {True: 8, False: 8}
 
     def test_an_empty_dataset(self, foo, new_dataset):
@@ -865,6 +867,34 @@ class TestExecute:
             if dataset.list_runs():
                 operator(foo, "undo_split")(dataset)
 
+    @pytest.mark.parametrize("name", ["evosplit", "audit_split", "export_subsets"])
+    def test_refused_only_when_it_is_sent_off(self, foo, dataset, name):
+        """A form that was taken when it was shown is sent off, whatever others have done: the run says what is wrong.
+
+        The App says nothing of a form that is refused then; one that was never taken is refused.
+        """
+        dataset[:20].tag_samples("train")
+        dataset[20:].tag_samples("test")
+        if name == "export_subsets":
+            evosplit_plugin().evosplit_fiftyone(dataset, (0.5, 0.5), **PARAMS)
+        params = {"existing": "keep", "subsets": "train_test"} if name == "evosplit" else {}
+        dataset[:1].untag_samples(["train", "test"])
+
+        def refused(prompt):
+            found = form(foo, dataset, params, name=name, spaces={}, prompt_id=prompt, target="inputs")
+            return any(prop["invalid"] for prop in found.values())
+
+        assert not refused("shown")
+        if name == "export_subsets":
+            evosplit_plugin().undo_split(dataset)
+        dataset.untag_samples(["train", "test"])
+        if name == "evosplit":
+            dataset[:1].tag_samples(["train", "test"])
+        assert [refused(prompt) for prompt in ("shown", "another")] == [False, True]
+        assert operator(foo, name).resolve_input(context(dataset, params, spaces={})) is None
+        with pytest.raises(evosplit.EvoSplitError, match=r"two subsets|its subsets|No split"):
+            operator(foo, name).execute(context(dataset, {**params, "output": "/no"}))
+
     def test_manifest(self, foo, dataset, tmp_path):
         """A manifest is saved and replayed through the operators."""
         foo.execute_operator(f"{PLUGIN}/evosplit", {"dataset": dataset, "params": PARAMS})
@@ -980,7 +1010,7 @@ class TestExecute:
         assert "instead" in audited
         monkeypatch.setattr(result, "_AS_GOOD", float("inf"))
         audited = operator(foo, "audit_split").execute(context(dataset, params))
-        assert "EvoSplit finds nothing more even" in audited["glance"]
+        assert "EvoSplit finds nothing that is clearly more even" in audited["glance"]
         assert "instead" not in audited
 
     def test_audit_says_what_it_judges(self, foo, dataset):
@@ -1000,6 +1030,15 @@ class TestExecute:
         assert said(where="part") == ("The field part names fewer than two subsets.", True)
         dataset.set_values("part", ["a", "b", "c", "d"] * 10)
         assert said(where="part") == ("4 subsets will be judged: a, b, c, d", False)
+        parts = [str(i % 20) for i in range(40)]
+        for values, n in (([*parts[:-1], "20"], 21), (parts, 20)):
+            dataset.set_values("part", values)
+            text, refused = said(where="part")
+            assert refused == (n == 21)
+            assert text.startswith("The field part has 21 values in 40 samples: " if refused else "20 subsets")
+        dataset.set_values("part", [*parts[:-1], "20"])
+        with pytest.raises(evosplit.EvoSplitError, match=r"has 21 values in 40 samples.* Choose the field"):
+            operator(foo, "audit_split").execute(context(dataset, {"where": "part"}))
         dataset.untag_samples(["mine", "fold_a", "fold_b"])
         assert said() == ("No sample has a tag, so there is no split to judge; a field may hold one.", True)
 
@@ -1494,7 +1533,7 @@ class TestScheduled:
         def fail(*args, **options):
             raise OSError("the disk is full")
 
-        unknown = ({"effort": "extreme"}, "effort='extreme' is unknown")
+        unknown = ({"effort": "extreme"}, "\"Effort\" 'extreme' is unknown")
         for params, reason in (unknown, (PARAMS, "OSError: the disk is full")):
             self.queue(foo, dataset, **params)
             service.execute_queued_operations(dataset_name=dataset.name)
