@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evosplit.counts import LabelCounts
-from evosplit.coverage import cover_cost, fewest_empty
+from evosplit.coverage import cover_cost, fewest_empty, label_needs
 from evosplit.errors import EvoSplitError
 from evosplit.measures import SubsetTables
 from evosplit.report.baselines import baselines_of
@@ -31,7 +31,7 @@ def build_report(split: Split, nouns: Nouns | None = None) -> SplitReport:
         )
     counts, constraints, tables = split.counts, split.constraints, split.tables
     baselines = baselines_of(split, counts)
-    least = 1 if constraints is None else constraints.min_per_label
+    least = _least(split, counts)
     pairs_misplaced = misplaced(tables.pairs, tables.sizes)
     return SplitReport(
         subsets=_subset_rows(split, tables),
@@ -45,11 +45,21 @@ def build_report(split: Split, nouns: Nouns | None = None) -> SplitReport:
         front=split.front,
         chosen=split.chosen,
         cover=cover_cost(tables.samples, tables.sizes, least=least) if split.settings.get("cover") else None,
+        least=least,
         effects=None if constraints is None else effects_of(split, counts, constraints, tables.samples),
         settings=split.settings,
         notes=split.notes,
         nouns=nouns or Nouns(),
     )
+
+
+def _least(split: Split, counts: LabelCounts) -> int:
+    """Return how many samples of each label every subset was to get, lowered to what the smallest can hold."""
+    asked = 1 if split.constraints is None else split.constraints.min_per_label
+    if asked == 1:
+        return 1
+    needs, _ = label_needs(counts, split.target_sizes, order=np.arange(counts.n_labels), least=asked)
+    return int(needs.max(initial=1))
 
 
 def _flz_bound(split: Split, counts: LabelCounts) -> int:

@@ -167,6 +167,8 @@ class SplitReport:
         The trade-offs that were found and which of them this is; None for a split that was made elsewhere.
     cover
         What it costs that every label is in every subset; None where that was not asked for.
+    least
+        How many samples of each label every subset was to get, lowered to what the smallest one can hold.
     effects
         What groups, locks, strata and minima did; None without any.
     settings, notes
@@ -196,6 +198,7 @@ class SplitReport:
     front: ParetoFront | None
     chosen: int
     cover: CoverCost | None
+    least: int
     effects: ConstraintEffects | None
     settings: Mapping[str, Any]
     notes: tuple[str, ...]
@@ -234,11 +237,6 @@ class SplitReport:
     def n_missing(self) -> int:
         """How often a label that occurs is missing in a subset."""
         return sum(len(row.missing) for row in self.occurring)
-
-    @property
-    def least(self) -> int:
-        """How many samples of each label every subset was to get."""
-        return 1 if self.effects is None else self.effects.min_per_label
 
     @property
     def missing_bound(self) -> int:

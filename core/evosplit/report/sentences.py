@@ -75,6 +75,8 @@ def _sizes(report: SplitReport) -> str:
 
 def _totals(report: SplitReport) -> Iterator[str]:
     nouns = report.nouns
+    if not report.occurring:
+        return
     held = {
         "all instances": [row.instances for row in report.subsets],
         f"the {nouns.samples} without a {nouns.label}": [row.unlabelled for row in report.subsets],

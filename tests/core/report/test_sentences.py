@@ -66,6 +66,20 @@ def test_totals_are_told():
     assert "Each subset's share of the samples without a label is within 50.0 % of its share of all samples." in summary
 
 
+def test_without_labels_nothing_is_said_of_their_totals():
+    """A split by strata alone has neither instances nor samples without a label to tell of."""
+    made = evosplit.split(LabelCounts(np.zeros((60, 1), dtype=int)), (40, 20), strata={"light": ["day", "night"] * 30})
+    assert not any("Each subset's share" in line for line in made.report().summary)
+
+
+def test_a_minimum_is_told_as_it_was_lowered():
+    """No subset of ten samples could hold a thousand of each label, so no sentence says that it was to."""
+    report = report_on(np.tile(np.eye(5, dtype=int), (40, 1)), (180, 20), method="evosplit", min_per_label=1000)
+    assert report.least == 4
+    assert "at least 4 in every subset" in " ".join(report.summary)
+    assert report.effects.min_per_label == 1000
+
+
 def test_labels_that_never_occur():
     """Labels without any sample are named, and are not missing anywhere."""
     counts = LabelCounts(np.tile([[1, 0, 0], [1, 0, 1]], (40, 1)), labels=["cat", "unicorn", "dog"])
