@@ -1,8 +1,8 @@
 """Problems drawn from broad laws: the default call's CPU time against its bound, its measures against the best peer.
 
-    python -m benchmarks.families [--seeds 9130:9230] [--effort normal] [--cache FILE] [--out FILE]
+    python -m benchmarks.families [--seeds 9300:9400] [--effort normal] [--cache FILE] [--out FILE]
 
-Seeds from 9130 on are for reporting; those below were seen while tuning. Every call runs on one core, in a process of
+Seeds from 9300 on are for reporting; those below were seen while tuning. Every call runs on one core, in a process of
 its own that is forked off once all is imported and compiled. With `--cache FILE` the peers' figures are kept there and
 taken from it by the next run. The reporting seeds write `benchmarks/results/families.md`, others where `--out` says.
 """
@@ -31,7 +31,7 @@ from benchmarks.common import RESULTS, load_line, machine_line, markdown_table
 from evosplit import LabelCounts, Split, kfold, measure, split
 from evosplit._kernels.counting import Envelope, deviation
 
-REPORTED = range(9130, 9230)
+REPORTED = range(9300, 9400)
 MAX_ENTRIES = 1_500_000  # labels of all samples together
 MAX_CELLS = 50_000_000  # samples × labels, which iterative-stratification holds as a dense array
 MAX_PAIRS = 20_000_000  # label pairs of all samples together
@@ -46,6 +46,7 @@ LEVEL = 1 + 1e-9
 REPAIRS = 10  # of a peer's sizes; one for large sets, where it hardly matters
 LARGE = 5_000  # samples
 TOLERATED = 1.05  # worst ratio asked for
+CHANCE = 2.0  # standard deviations of a random split by which samples without a label may be off to be called even
 PROOF_CELLS = 60_000  # columns × subsets up to which a linear programme is tried
 PROOF_SECONDS = 20
 IS = "iterative-stratification"
@@ -130,16 +131,33 @@ class Problem:
 
     def figures(self, assignment: np.ndarray) -> Figures:
         """Measure a split."""
-        return measure(self.counts, assignment, self.sizes).to_dict()
+        made = measure(self.counts, assignment, self.sizes).to_dict()
+        return {**made, "unlabelled": self._unlabelled(assignment)}
 
     def peer_figures(self, assignment: np.ndarray) -> Figures:
-        """Measure a peer's split as it is, and as `exact` with its sizes mended: the best of each measure."""
+        """Measure a peer's split as it is, and as `exact` with its sizes mended: the best of each measure.
+
+        As `even`, of those tries only whose samples without a label are even.
+        """
         found = self.figures(assignment)
         tries = [found]
         if found["ed"] > 0:
             n = 1 if self.matrix.shape[0] > LARGE else REPAIRS
             tries = [self.figures(self._mended(assignment, np.random.default_rng(seed))) for seed in range(n)]
-        return {**found, "exact": {name: min(made[name] for made in tries) for name in COMPARED}}
+        even = [made for made in tries if made["unlabelled"] <= CHANCE]
+        exact, even = (
+            {name: min((made[name] for made in some), default=None) for name in COMPARED} for some in (tries, even)
+        )
+        return {**found, "exact": exact, "even": even}
+
+    def _unlabelled(self, assignment: np.ndarray) -> float:
+        """Return by how many standard deviations samples without a label are off, root mean square of the subsets."""
+        empty, k, n = np.diff(self.matrix.indptr) == 0, len(self.sizes), self.matrix.shape[0]
+        found, share = np.bincount(assignment[empty], minlength=k), empty.mean()
+        sizes = np.bincount(assignment, minlength=k)
+        variance = sizes * share * (1 - share) * (1 - sizes / n) * n / max(n - 1, 1)
+        off = (found - sizes * share)[variance > 0] ** 2 / variance[variance > 0]
+        return float(np.sqrt(off.mean())) if len(off) else 0.0
 
     def _mended(self, assignment: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Move samples, drawn at random, from subsets that are too large to those that are too small."""
@@ -261,6 +279,7 @@ class Verdict:
 
     ratios: dict[str, float]
     exact: dict[str, float]  # the same against the peers' splits with mended sizes
+    even: dict[str, float]  # the same against those of them whose samples without a label are even, where there are any
     best: dict[str, str]
     at_bound: frozenset[str]
     ed: float
@@ -279,6 +298,11 @@ class Verdict:
         return max((ratio for name, ratio in self.exact.items() if name not in self.at_bound), default=0.0)
 
     @property
+    def worst_even(self) -> float:
+        """The same against those of them that spread samples without a label."""
+        return max((ratio for name, ratio in self.even.items() if name not in self.at_bound), default=0.0)
+
+    @property
     def level(self) -> bool:
         """Whether no measure is above the best peer's."""
         return self.worst <= LEVEL
@@ -288,16 +312,19 @@ def judge(problem: Problem, made: Split | Figures, peers: dict[str, Figures | st
     """Compare a split, or what `Problem.figures` says of it, with the figures of peers (see `peers_of`)."""
     ours = _figures_of(problem, made) if isinstance(made, Split) else made
     ran = {peer: figures for peer, figures in peers.items() if not isinstance(figures, str)}
-    ratios, exact, best = {}, {}, {}
+    ratios, exact, even, best = {}, {}, {}, {}
     for name in COMPARED if ran else ():
         lowest, best[name] = min((figures[name], peer) for peer, figures in ran.items())
         ratios[name] = (ours[name] + TINY) / (lowest + TINY)
-        exact[name] = (ours[name] + TINY) / (min(figures["exact"][name] for figures in ran.values()) + TINY)
+        for found, kind in ((exact, "exact"), (even, "even")):
+            there = [figures[kind][name] for figures in ran.values() if figures[kind][name] is not None]
+            if there:
+                found[name] = (ours[name] + TINY) / (min(there) + TINY)
     at_bound = {name for name in ("ld", "lpd") if ours[name] <= ours[f"{name}_bound"] * LEVEL}
     if "ld" in at_bound and (problem.matrix.sum(axis=1) == 1).all():
         at_bound.add("ld_occurrences")  # with one instance in every sample the two are the same
     least_ed = ours.get("best_ed", 0.0)
-    return Verdict(ratios, exact, best, frozenset(at_bound), ours["ed"], least_ed, ours["flz"], problem.flz_bound)
+    return Verdict(ratios, exact, even, best, frozenset(at_bound), ours["ed"], least_ed, ours["flz"], problem.flz_bound)
 
 
 def _figures_of(problem: Problem, made: Split) -> Figures:
@@ -537,6 +564,10 @@ def summary(rows: list[Row], effort: str) -> str:
         exact = sum(verdict.worst_exact <= LEVEL for verdict in judged)
         worst = max((verdict.worst_exact for verdict in judged), default=0.0)
         lines.append([f"against peers at exact sizes, {title}", "", f"{exact} of {total}", f"worst {worst:.3f}"])
+        even = sum(verdict.worst_even <= LEVEL for verdict in judged)
+        worst = max((verdict.worst_even for verdict in judged), default=0.0)
+        share = f" ({even / total:.0%})" if total else ""
+        lines.append([f"and with even empty samples, {title}", "", f"{even} of {total}{share}", f"worst {worst:.3f}"])
     grouped = [row for row in rows if row.problem.groups is not None]
     for title, part, bound in (("without groups", free, "0"), ("with groups", grouped, "least possible")):
         done = [row.default for row in part if row.default is not None]
@@ -560,8 +591,12 @@ def _why(row: Row) -> str:
         for name, title in COMPARED.items():
             if verdict.ratios[name] > LEVEL and name not in verdict.at_bound:
                 peer = row.peers[verdict.best[name]]
-                off = "" if isinstance(peer, str) or not peer["ed"] else f" (its ED {peer['ed']:.3g}, "
-                off += f"{verdict.exact[name]:.3f} × at exact sizes)" if off else ""
+                of_peer = []
+                if not isinstance(peer, str) and peer["ed"]:
+                    of_peer += [f"its ED {peer['ed']:.3g}", f"{verdict.exact[name]:.3f} × at exact sizes"]
+                if not isinstance(peer, str) and peer["unlabelled"] > CHANCE:
+                    of_peer.append(f"its empty samples {peer['unlabelled']:.1f} standard deviations off")
+                off = f" ({', '.join(of_peer)})" if of_peer else ""
                 parts.append(f"{title} {verdict.ratios[name]:.3f} × {verdict.best[name]}{off}")
         if row.impossible:
             parts.append(f"no split of these sizes has LD and LPD so low ({' and '.join(sorted(row.impossible))})")
@@ -584,10 +619,12 @@ def introduction(seeds: range) -> str:
         iterative-stratification's. A ratio compares with the lower of iterative-stratification and scikit-multilearn,
         order 2, each where it ends within {PEER_SECONDS} CPU seconds. Neither keeps the sizes asked for, which makes
         small sets easier: "at exact sizes" means that samples of subsets that are too large were moved, at random and
-        best of {REPAIRS}. = marks a measure that no split of these sizes can have lower. Where `cover` gives
-        labels to a subset that would be nearer to the whole without them (rare ones, or more than as many samples
-        have), the ratios are those with `cover=False`, and beside them the worst one of the default call. Peers know
-        no groups: such draws are judged on their cost, ED (least possible) and FLZ.
+        best of {REPAIRS}. "Even empty samples": of these splits only those whose samples without a label are, in the
+        mean, at most {CHANCE:g} standard deviations of a random split from their share. = marks a measure that no split
+        of these sizes can have lower. Where `cover` gives labels to a subset that would be nearer to the whole without
+        them (rare ones, or more than as many samples have), the ratios are those with `cover=False`, and beside them
+        the worst one of the default call. Peers know no groups: such draws are judged on their cost, ED (least
+        possible) and FLZ.
     """
     return " ".join(text.split()) + "\n"
 

@@ -72,11 +72,11 @@ def non_dominated(scores: npt.NDArray[np.float64]) -> list[int]:
 def pick_from(front: ParetoFront, rule: str | int) -> int:
     """Choose a point of the front and return its index.
 
-    Objectives are divided by their values in a random split. "balanced" takes the point with the least weighted sum:
-    labels count one and a half times, pairs and strata once. "origin" takes the point nearest to the origin, with
-    objectives as they are (the paper's rule); "ld" the best in labels (the least product of samples and instances);
-    "lpd" the best in label pairs; an integer is an index. "balanced" does not use the Euclidean distance, because it
-    prefers the end of the front that is best in pairs, where there is always more to gain than in labels.
+    Objectives are divided by their values in a random split. "balanced" takes the point with the least weighted sum of
+    their square roots: so what is nearly even already still counts, and a little more of it is not given away for a
+    little less of what is far from even. Labels count one and a half times, pairs and strata once. "origin" takes the
+    point nearest to the origin, with objectives as they are (the paper's rule); "ld" the best in labels (the least
+    product of samples and instances); "lpd" the best in label pairs; an integer is an index.
     """
     if isinstance(rule, (int, np.integer)) and not isinstance(rule, bool):
         if not -len(front) <= rule < len(front):
@@ -88,7 +88,7 @@ def pick_from(front: ParetoFront, rule: str | int) -> int:
     if rule == "balanced":
         kinds = [_KINDS[name] for name in front.objective_names]
         shares = [_IMPORTANCE[kind] / kinds.count(kind) for kind in kinds]
-        return int(np.argmin(ordered_sum(scaled * shares)))
+        return int(np.argmin(ordered_sum(np.sqrt(scaled) * shares)))
     if rule == "origin":
         return int(np.argmin(ordered_sum(front.objectives * front.objectives)))
     if rule in ("ld", "lpd"):

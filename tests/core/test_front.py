@@ -38,12 +38,17 @@ def test_pick_rules(rule, index):
 
 def test_balance_weighs_labels_more():
     """Labels, by samples and instances together, count one and a half times as much as pairs, strata as these."""
-    assert pick_from(front([[0.2, 0.5], [0.4, 0.21]]), "balanced") == 0
-    assert pick_from(front([[0.2, 0.5], [0.4, 0.19]]), "balanced") == 1
+    assert pick_from(front([[0.16, 0.36], [0.25, 0.21]]), "balanced") == 0
+    assert pick_from(front([[0.16, 0.36], [0.25, 0.20]]), "balanced") == 1
     three = ("samples", "instances", "pairs")
-    assert pick_from(front([[0.2, 0.6, 0.5], [0.4, 0.5, 0.35]], three, (1, 1, 1)), "balanced") == 1
+    assert pick_from(front([[0.16, 0.64, 0.36], [0.25, 0.49, 0.35]], three, (1, 1, 1)), "balanced") == 1
     strata = ("samples", "pairs", "strata")
     assert pick_from(front([[0.2, 0.5, 0.3], [0.2, 0.2, 0.5]], strata, (1, 1, 1)), "balanced") == 1
+
+
+def test_balance_keeps_what_is_nearly_even():
+    """Labels that are nearly even are not given away for pairs, though the plain sum would be less."""
+    assert pick_from(front([[0.02, 0.52], [0.05, 0.45]]), "balanced") == 0
 
 
 def test_best_in_labels_is_the_least_product():
