@@ -30,7 +30,7 @@ OTHERWISE: dict[str, tuple[Any, ...]] = {
     "EMPHASIS": (0.0, 240.0),
     "HOT": (0.025, 2.5),
     "ORDERS": (1,),
-    "PER_UNIT": (0, 15_000),
+    "PER_UNIT": (0, 1_680),
     "TOTALS": (0.0, 1.0),
 }
 AT_EASE = ("LATER", "GRACE", "NEVER", "CACHE", "LOSSES", "FAR")  # of thorough searches, time limits, the machine

@@ -95,7 +95,7 @@ def search_length():
     """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(budget, "BASE", 4_000_000)
-        patch.setattr(budget, "PER_UNIT", 2_500)
+        patch.setattr(budget, "PER_UNIT", 280)
         patch.setattr(baselines, "MOST_DRAWS", 10)
         yield
 

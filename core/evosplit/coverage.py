@@ -14,12 +14,11 @@ from evosplit.constraints import FREE, Constraints
 from evosplit.counts import LabelCounts, compact_csr
 from evosplit.measures import flz_bound, odds_deviation, ordered_sum
 
-__all__ = ["CoverCost", "cover_cost", "fewest_empty", "label_needs"]
+__all__ = ["CoverCost", "cover_cost", "fewest_empty", "label_needs", "samples_needed"]
 
 MOST_ENTRIES = 1_500  # labels of units times subsets that the integer programme sees, those of the rarest labels
 MOST_SECONDS = 1.0  # of its search
-MOST_BEYOND = 0.1  # labels that cover may add to a subset, in parts of its share of all labels
-LEAST_BEYOND = 10  # labels that it may add in any case
+MOST_DETERMINED = 0.2  # of the samples of a subset that are there for labels that cover asks for, beyond their share
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -62,7 +61,7 @@ def label_needs(
     needs = np.clip(for_all, 1, low).astype(np.int64)
     if cover == "all" or least > 1:  # an explicit minimum holds for all labels
         return needs, 0
-    too_costly = _too_costly(totals, needs, sizes)
+    too_costly = _too_costly(counts, order, needs, sizes)
     needs[too_costly] = 0
     return needs, len(too_costly)
 
@@ -168,16 +167,17 @@ def _most_labels(counts: LabelCounts, size: int) -> int:
     return int(labels[order] @ taken)
 
 
-def _too_costly(totals: Ints, needs: Ints, sizes: Sequence[int]) -> Ints:
+def _too_costly(counts: LabelCounts, order: Ints, needs: Ints, sizes: Sequence[int]) -> Ints:
     """Return the labels whose cover would cost too much; the most frequent labels are covered first.
 
     A subset whose share of a label is less than half a sample has a smaller LD without it. The cost of covering it
     anyway, summed over labels and subsets, may reach the lower bound of LD, so that cover at most doubles the
-    deviation. It may also add no more than a tenth (or ten, if that is more) to the labels of a subset; to hold more,
-    the subset would need the samples with the most labels.
+    deviation. And it may determine no more than a part of the samples of a subset, since these come with the labels
+    that they have, and not with those that the subset should have.
     """
     from evosplit import _kernels
 
+    totals = counts.sample_totals[order]
     size, m, k = np.asarray(sizes, dtype=np.int64), int(sum(sizes)), len(sizes)
     share = totals[:, None].astype(np.float64) * size / m  # no product of integers overflows
     odds = (totals / np.maximum(m - totals, 1))[:, None]
@@ -195,9 +195,36 @@ def _too_costly(totals: Ints, needs: Ints, sizes: Sequence[int]) -> Ints:
     affordable = float(ordered_sum(_kernels.odds_bound(distinct, size)[inverse]))
     frequent = np.argsort(-totals, kind="stable")
     too_costly = np.cumsum(costs[frequent]) > affordable + 1e-12
-    most = np.maximum(MOST_BEYOND * ordered_sum(share.T), LEAST_BEYOND)
-    too_costly |= (np.cumsum(beyond[frequent], axis=0) > most + 1e-12).any(axis=1)
+    most = np.maximum(MOST_DETERMINED * size, 1.0)
+    forced = frequent[beyond[frequent].any(axis=1)]
+    rows = sp.csr_array(counts.label_sets.counts[:, order[forced]])
+    low, high = 0, len(forced)
+    while low < high:  # as many of them as do not determine too much
+        middle = (low + high + 1) // 2
+        needed = samples_needed(rows, beyond[forced[:middle]])
+        low, high = (middle, high) if (needed <= most + 1e-12).all() else (low, middle - 1)
+    too_costly[np.isin(frequent, forced[low:])] = True
     return np.asarray(frequent[too_costly & (totals[frequent] > 0)])
+
+
+def samples_needed(rows: sp.csr_array, beyond: Floats) -> Floats:
+    """Bound from below how many samples each subset needs to have so many (`beyond`, labels x k) of the first labels.
+
+    A sample serves all of the labels that it has. So each label counts as one part of a sample in so many as any sample
+    with this label has of them.
+
+    Examples
+    --------
+    >>> rows = sp.csr_array([[1, 1, 0, 1], [0, 1, 1, 1], [0, 0, 1, 1]])
+    >>> samples_needed(rows, np.ones((3, 1)))
+    array([1.5])
+    """
+    of_entry = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
+    there = rows.indices < len(beyond)
+    together = np.bincount(of_entry[there], minlength=rows.shape[0])
+    most = np.ones(len(beyond), dtype=np.int64)
+    np.maximum.at(most, rows.indices[there], together[of_entry[there]])
+    return np.asarray(ordered_sum((beyond / most[:, None]).T))
 
 
 class _Units(NamedTuple):

@@ -70,9 +70,9 @@ def split(
         pairs are measured over occurrences, as in the paper's tables.
     cover
         Give every subset at least one sample of every label that has enough samples. With many rare labels and a small
-        subset, that may make labels more than twice as uneven as necessary, or add more than a tenth (and more than
-        ten) to the labels of the subset; then only the most frequent labels are covered, and a note says how many are
-        not. "all" covers them in any case.
+        subset, that may make labels more than twice as uneven as necessary, or determine more than a fifth of the
+        subset's samples; then only the most frequent labels are covered, and a note says how many are not. "all" covers
+        them in any case.
     groups
         One value per sample; samples with equal values stay together (None: a sample on its own). The sizes then come
         as close to those asked for as the groups allow.
@@ -267,8 +267,8 @@ def _limits(problem: SplitProblem, min_per_label: int) -> tuple[str, ...]:
     if problem.uncovered:
         some = "1 rare label is" if problem.uncovered == 1 else f"{problem.uncovered:,} rare labels are"
         notes.append(
-            f"{some} not forced into every subset: with all of them, labels would be more than twice as uneven, or a "
-            "small subset would hold too many (cover='all' insists)."
+            f"{some} not forced into every subset: with all of them, labels would be more than twice as uneven, or "
+            "too many samples of a small subset would be there for them (cover='all' insists)."
         )
     if problem.pairs_kept < PARTS:
         width = next(block.width for block in problem.blocks if block.name == "pairs")

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
+
 import naive
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from strategies import conditions_for, count_matrices, problems
 
 from evosplit import LabelCounts, coverage, measure
 from evosplit.constraints import Constraints, resolve_constraints
-from evosplit.coverage import cover_cost, fewest_empty, label_needs
+from evosplit.coverage import cover_cost, fewest_empty, label_needs, samples_needed
 from evosplit.measures import subset_tables
 from evosplit.problem import build_problem
 from evosplit.ratios import Subsets, resolve_subsets
@@ -120,20 +123,33 @@ def test_what_each_label_needs():
     assert not without.cover
 
 
-def test_cover_does_not_crowd_a_small_subset():
-    """Rare labels are covered, most frequent first, as long as they add at most a tenth to a subset's share of labels.
+@pytest.mark.parametrize(("together", "covered"), [(1, 3), (2, 6), (4, 12)])
+def test_cover_leaves_most_of_a_small_subset_alone(together, covered):
+    """Rare labels are covered as long as they determine at most a fifth of a subset's samples, beyond their share.
 
-    20 labels that half of the samples have make a share of 100 labels in the smaller subset.
+    Each of 24 labels has four of 100 samples, so a share of 0.4 in ten. Three of them that stand alone determine 1.8
+    samples more, of the two that are a fifth; of those that two or four samples have in common, more fit.
     """
-    common = np.repeat([[1], [0]], 50, axis=0) * np.ones((1, 20), dtype=int)
-    rare = np.zeros((100, 40), dtype=int)
-    for label in range(40):
-        rare[(3 * label + np.arange(4 if label < 10 else 3)) % 100, label] = 1  # shares of 0.4 and 0.3
-    counts = LabelCounts(np.hstack((common, rare)))
+    rare = np.zeros((100, 24), dtype=int)
+    for label in range(24):
+        rare[4 * (label // together) + np.arange(4), label] = 1
+    counts = LabelCounts(np.hstack((np.repeat([[1], [0]], 50, axis=0), rare)))
     order = np.arange(counts.n_labels)
     every, none = label_needs(counts, (90, 10), order=order, cover="all")
     assert (every.min(), none) == (1, 0)
     needs, left = label_needs(counts, (90, 10), order=order)
-    # 10 x 0.6 and n x 0.7 are at most a tenth of 100 + 10 x 0.4 + 30 x 0.3 = 113
-    assert needs.tolist() == [1] * 20 + [1] * 10 + [1] * 7 + [0] * 23
-    assert left == 23
+    assert needs.tolist() == [1] * (1 + covered) + [0] * (24 - covered)
+    assert left == 24 - covered
+
+
+@given(problem=problems(min_labels=2, max_subsets=3), seed=st.integers(0, 3))
+def test_needed_samples_are_never_overrated(problem, seed):
+    """Every set of samples that has all of some labels is at least as large as the bound says."""
+    counts, _ = problem
+    rows = counts[:8] > 0
+    there = np.flatnonzero(rows.any(axis=0))
+    wanted = np.random.default_rng(seed).permutation(there)[:4]
+    bound = samples_needed(sp.csr_array(rows[:, wanted].astype(np.int8)), np.ones((len(wanted), 1)))
+    some = (list(chosen) for r in range(len(rows) + 1) for chosen in itertools.combinations(range(len(rows)), r))
+    least = next(len(chosen) for chosen in some if rows[chosen][:, wanted].any(axis=0).all())
+    assert bound[0] <= least + 1e-9

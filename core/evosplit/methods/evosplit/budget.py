@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import sqrt
 
 __all__ = ["Budget", "Round", "log2", "pair_entries", "rounds_of"]
 
 BASE = 220_000_000  # columns that any problem gets, about a second
-PER_UNIT = 7_500  # more for each movable unit, about as much as reading and stratifying it takes
+PER_UNIT = 840  # more for each movable unit, times the root of the number of labels: stratifying takes more with more
+MANY_LABELS = 1_500  # beyond, more labels get no more work
 CACHE = 65_536  # bytes up to which a column costs the least; beyond, memory is slower the more there is of it
 LATER = 3.5  # work of each later generation of a thorough search, in parts of a whole normal one
 PATIENT = 700.0  # trials for each unit, of all searches, from which on they place every unit well from any start
@@ -31,10 +33,10 @@ class Budget:
     patience: float
 
     @classmethod
-    def of(cls, n_units: int, columns_per_unit: float, table_bytes: int) -> Budget:
+    def of(cls, n_units: int, n_labels: int, columns_per_unit: float, table_bytes: int) -> Budget:
         """Divide the work by what a column costs where tables of so many bytes are read."""
         slower = max(0.0, log2(table_bytes / CACHE)) / 4.0
-        work = (BASE + PER_UNIT * n_units) / (1.0 + slower * slower)
+        work = (BASE + PER_UNIT * sqrt(min(n_labels, MANY_LABELS)) * n_units) / (1.0 + slower * slower)
         trials = work / (16.0 + 2.0 * columns_per_unit) / max(n_units, 1)
         return cls(int(work), min(1.0, trials / PATIENT))
 

@@ -94,7 +94,7 @@ class Landscape:
         self.column_totals = np.concatenate((problem.column_totals, totals))
         self.n_columns = len(problem.column_totals)
         self.totals = np.array([problem.empty_column, *range(self.n_columns, len(self.column_totals))])
-        self.budget = Budget.of(self.n_movable, self.columns_per_unit, self.table_bytes)
+        self.budget = Budget.of(self.n_movable, problem.counts.n_labels, self.columns_per_unit, self.table_bytes)
         most = COUNTED_COLUMNS * self.budget.patience
         self.counted = [at for at, block in enumerate(problem.blocks) if block.by_total and block.width <= most]
         # An objective that is 0 in random splits is none to speak of: it keeps its own unit.
