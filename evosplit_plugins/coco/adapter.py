@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from importlib import import_module
@@ -16,6 +15,7 @@ from evosplit.wording import Nouns, counted
 from evosplit_plugins.adapter import Adapter, Destination, Location, Write, WriteOptions
 from evosplit_plugins.coco.discovery import coco_files, is_annotation_file, subset_names
 from evosplit_plugins.coco.layouts import IMAGE_MODES, LAYOUTS
+from evosplit_plugins.files import Paths
 from evosplit_plugins.options import option, recorded
 from evosplit_plugins.progress import OnProgress
 from evosplit_plugins.source import Placement
@@ -40,7 +40,7 @@ class CocoReading:
     drop_orphans: bool = option(False, "leave out annotations of unknown images or categories", kind="switch")
     coerce_ids: bool = option(False, 'read and write ids such as "7" and 7.0 as 7', kind="switch")
     reassign_ids: bool = option(False, "give annotations whose id is taken a new one", kind="switch")
-    image_root: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None = option(
+    image_root: Paths | None = option(
         None, "the folder of the images; once, or once for each file", kind="paths", metavar="DIR"
     )
 

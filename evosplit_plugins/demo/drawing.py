@@ -8,7 +8,6 @@ each other, and a few near-duplicates. The same seed draws the same pictures.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
@@ -20,6 +19,7 @@ from evosplit import EvoSplitError, MissingExtraError
 from evosplit_plugins.demo import things
 from evosplit_plugins.demo.things import Part, Point, Rng
 from evosplit_plugins.demo.worlds import HABITS, HEIGHT, SKY, WIDTH, WORLDS, Canvas, Guest
+from evosplit_plugins.files import PathLike
 from evosplit_plugins.staging import Plan
 from evosplit_plugins.ultralytics import box_line, label_path
 
@@ -216,7 +216,7 @@ def _plan(n_images: int, seed: int) -> list[Shot]:
 
 
 def draw_demo(
-    output_dir: str | os.PathLike[str],
+    output_dir: PathLike,
     *,
     n_images: int = 300,
     seed: int = 0,

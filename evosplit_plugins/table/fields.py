@@ -248,7 +248,7 @@ class TableSource(Source):
             cells = replace(cells, columns=columns)
             within = None
             if columns.n_keys:
-                within = count_groups(self.queries, columns, cell_table(cells), self.called, **tables)
+                within = count_groups(self.queries, columns, cell_table(cells), **tables)
             named = {name: [each for each, j in ids.items() if names[j] == name] for name in locks} if ids else None
             self.state.update(
                 asked=asked, cells=cells, tables=tables, groups=within, named=named, regex=regex, said=said

@@ -158,7 +158,7 @@ class Groups:
             ) from error
 
 
-def count_groups(queries: Queries, columns: CellColumns, cells: Any, called: str, **tables: Any) -> Groups:
+def count_groups(queries: Queries, columns: CellColumns, cells: Any, **tables: Any) -> Groups:
     """Let the engine count the rows of each cell in each group.
 
     Parameters
@@ -167,8 +167,6 @@ def count_groups(queries: Queries, columns: CellColumns, cells: Any, called: str
         What is asked.
     cells
         A table with the key and number of each cell.
-    called
-        What the table is called.
     **tables
         The table of locked rows, if there are any.
     """
