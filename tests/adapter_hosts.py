@@ -277,9 +277,9 @@ class Yolo(Host):
 
     def _images(self, data, root, labels):
         """Write images and labels, each label as a box of its own."""
-        for name in ("images", "labels"):
-            (root / name).mkdir(parents=True, exist_ok=True)
         for sample in data:
+            for name in ("images", "labels"):
+                (root / name / sample.name).parent.mkdir(parents=True, exist_ok=True)
             (root / "images" / sample.name).write_bytes(sample.name.encode())
             lines = [f"{labels.index(label)} 0.5 0.5 0.1 0.{k + 1}\n" for k, label in enumerate(sample.labels)]
             (root / "labels" / sample.name).with_suffix(".txt").write_text("".join(lines), encoding="utf-8")

@@ -20,6 +20,9 @@ import evosplit
 from evosplit import EvoSplitError, LabelCounts, Split
 from evosplit.manifest import manifest_schema
 from evosplit_plugins.audit import audit
+from evosplit_plugins.cli import main
+from evosplit_plugins.options import options_of
+from evosplit_plugins.registry import detect
 from evosplit_plugins.request import Request
 from evosplit_plugins.staging import RECORD, Staging, read_record
 from evosplit_plugins.walk import apply_with, replay, run, split_with
@@ -42,6 +45,12 @@ def own_host(request, tmp_path):
 @pytest.fixture(params=[name for name in HOSTS if name not in ("tags", "yolo")])
 def field_host(request, tmp_path):
     """Give the hosts whose samples have fields of any name."""
+    return make_host(request.param, tmp_path / "host", request)
+
+
+@pytest.fixture(params=["yolo", "tags"])
+def folder_host(request, tmp_path):
+    """Give the hosts whose samples have no field but their folder."""
     return make_host(request.param, tmp_path / "host", request)
 
 
@@ -212,6 +221,21 @@ class TestSplitting:
         data = field_host.in_order(samples())
         strata = {"weather": [sample.weather for sample in data]}
         assert by_file(outcome.split) == reference(data, strata=strata)[1]
+
+    def test_folders(self, folder_host):
+        """Where the only field is the folder, it makes groups and is balanced like those of the engine."""
+        data = folder_host.in_order(
+            [replace(each, name=f"{each.weather}{n % 4}/{each.name}") for n, each in enumerate(samples())]
+        )
+        source = read(folder_host, data)
+        folders = [os.path.dirname(name) for name in source.files]  # noqa: PTH120  (names, not paths of this machine)
+        assert len(set(folders)) == 12
+        for asked, taken in (
+            ({"group_by": "folder"}, {"groups": folders}),
+            ({"stratify_by": "folder"}, {"strata": {"folder": folders}}),
+        ):
+            made = run(source, Request(ratios=RATIOS, **asked), adapter=folder_host.adapter())
+            assert made.assignment.tolist() == reference(data, **taken)[0].assignment.tolist()
 
     def test_copies_stay_together(self, field_host, tmp_path):
         """Two samples of one picture never part, unless that is asked for; a note says how many there are."""
@@ -642,6 +666,39 @@ class TestFunctions:
             assert seen == sorted(seen), verb
             assert (seen[0] >= 0, seen[-1]) == (True, 1.0), verb
             assert len(set(seen)) > 1, verb
+
+
+class TestShell:
+    """The commands are made from what the adapter declares, and mean the same as in Python."""
+
+    @staticmethod
+    def flags(host):
+        """Write the reading options for this data as flags."""
+        values = {name: [value] if isinstance(value, str) else value for name, value in host.reading.items()}
+        known = {each.name: each.flag for each in options_of(host.adapter().reading)}
+        return [word for name, several in values.items() for value in several for word in (known[name], value)]
+
+    def test_commands(self, own_host, tmp_path):
+        """A path is enough to split, replay and audit files; a dataset of FiftyOne is named after its adapter."""
+        output, again = tmp_path / "out", tmp_path / "again"
+        paths = own_host.write(samples())
+        made = reference(own_host.in_order(samples()), seed=5)[1]
+        in_files = own_host.adapter().needs_output
+        first = [] if in_files else [own_host.name]
+        asked = [word for name, ratio in RATIOS.items() for word in ("--subset", f"{name}:{ratio}")]
+        asked += ["--seed", "5", *self.flags(own_host)]
+        into = ["-o", str(output)] if in_files else ["--manifest", str(tmp_path / "split.json")]
+        assert main([*first, "split", *paths, *into, *asked, "--quiet"]) == 0
+        assert own_host.subsets(output, tuple(RATIOS)) == made
+        judged = [str(output)] if in_files else paths
+        assert main([*first, "audit", *judged, "--no-compare", "--quiet", *self.flags(own_host)]) == 0
+        saved = output / "split.json" if in_files else tmp_path / "split.json"
+        into = ["-o", str(again)] if in_files else ["--overwrite"]
+        paths = own_host.write(samples()[::-1], "again")
+        assert main([*first, "apply", str(saved), *paths, *into, "--quiet"]) == 0
+        assert own_host.subsets(again, tuple(RATIOS)) == made
+        if in_files:
+            assert (detect(paths), detect([str(output)], "audit")) == (own_host.name, own_host.name)
 
 
 class TestAudit:
