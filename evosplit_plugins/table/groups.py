@@ -50,9 +50,9 @@ class GroupedSplit(Split):
         """The subset of the rows with each combination of values."""
         return np.asarray(self.into[self.chosen if len(self.into) > 1 else 0])
 
-    def to_manifest(self, extra: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    def to_manifest(self) -> dict[str, Any]:
         """Return what `Split.to_manifest` does, with the subset of each group."""
-        manifest = super().to_manifest(extra)
+        manifest = super().to_manifest()
         source = manifest["source"]
         return {**manifest, "source": {**source, "cells": {**source["cells"], **self.told}}}
 
