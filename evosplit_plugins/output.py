@@ -95,7 +95,7 @@ class Output:
 
     @property
     def keeps_manifest(self) -> bool:
-        """Whether the manifest is there already, because it is the one that is replayed."""
+        """Whether the manifest stays as it is, because it is the one that is replayed."""
         own = self.root / MANIFEST
         return own.exists() and any(path.exists() and path.samefile(own) for path in (*self.read, *self.to.inputs))
 

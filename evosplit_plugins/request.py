@@ -174,7 +174,7 @@ class Request:
 
     @property
     def locks(self) -> dict[str, Any]:
-        """The samples that stay in each subset, as the user named them; None for those that are there already."""
+        """For each locked subset what the user passed to name its samples; None for the samples that it has already."""
         if isinstance(self.locked, Mapping):
             return dict(self.locked)
         return dict.fromkeys((self.locked,) if isinstance(self.locked, str) else self.locked or ())

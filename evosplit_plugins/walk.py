@@ -180,7 +180,7 @@ def replay(split: Split, source: Source) -> Split:
 
 
 def _constraints_again(split: Split, found: npt.NDArray[np.int64], source: Source) -> Constraints | None:
-    """Read anew what a saved split had to keep, so that its report compares it with the same random splits as before.
+    """Read the constraints of a saved split anew, so that its report compares it with the same random splits as before.
 
     None where the data no longer tells it; which samples were locked is not saved.
     """

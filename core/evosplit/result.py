@@ -112,7 +112,7 @@ class Split:
 
     @property
     def table(self) -> npt.NDArray[np.int64]:
-        """How many samples of each row go to each subset (rows x k); of a row that is one sample, 1 in its subset."""
+        """How many samples of each row go to each subset (rows x k); a row of one sample has a 1 in its subset."""
         if self.has_copies:
             return np.asarray(self.placement, dtype=np.int64)
         return np.asarray(self.placement[:, None] == np.arange(len(self.names)), dtype=np.int64)
@@ -178,7 +178,7 @@ class Split:
         return replace(measured, flz_bound=self.constraints.flz_bound(self.counts, len(self.names)))
 
     def report(self, nouns: Nouns | None = None) -> SplitReport:
-        """Return a report that compares this split with random ones and with what is possible: print it, for example.
+        """Return a report that compares this split with random ones and with what is possible, to print for example.
 
         `nouns` says what samples and labels are called in it, such as images and classes.
         """

@@ -125,7 +125,7 @@ def _annotation_files(paths: Sequence[str]) -> list[Path]:
 def read_divided(
     names: Sequence[str], files: Sequence[Path], options: CocoReading, on_progress: OnProgress | None
 ) -> CocoSource:
-    """Read subsets that are one annotation file each, whose image ids may repeat from file to file."""
+    """Read one annotation file for each subset; image ids may be repeated between files."""
     if len(files) == 1:
         raise EvoSplitError(
             f"an audit compares subsets, but {files[0]} is one file; give two annotation files or more, such as train "

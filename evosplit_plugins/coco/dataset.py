@@ -89,7 +89,7 @@ class CocoData:
         return self.kind != "captions"
 
     def by_row(self, per_file: Iterable[Sequence[Any]]) -> list[Any]:
-        """Select, from values of all images file by file, those of the images that take part: one for each row."""
+        """Return one value per row, from the values of all images of each file."""
         return _of_rows(per_file, self.rows)
 
 
@@ -170,7 +170,7 @@ def read_coco(
 def _rows_of(
     tables: Sequence[Table], has_labels: bool, having_annotations: bool, drop_orphans: bool
 ) -> tuple[list[FileRows], int, int]:
-    """Give each image a row, one file after the other; also returns how many there are, and annotations left out."""
+    """Give each image a row, one file after the other; also return the numbers of rows and of dropped annotations."""
     rows: list[FileRows] = []
     n_rows = n_dropped = 0
     nothing = np.zeros(0, dtype=np.int64)
@@ -237,7 +237,7 @@ def _is_text(text: str) -> bool:
 
 
 def _differing_keys(tables: Sequence[Table]) -> list[str]:
-    """Say which top-level keys of later files are not those of the first, whose values are written."""
+    """Say which top-level values of later files differ from those of the first file, which are written."""
     notes = []
     first = _other_keys(tables[0]) if len(tables) > 1 else {}
     for table in tables[1:]:

@@ -105,7 +105,7 @@ class CocoSource(Source):
         return same_contents(self._chosen(self.data.by_row(paths)), on_progress)
 
     def _images_of(self, path: Path) -> Ints:
-        """Find the images of an annotation file, which may be one of those that were read."""
+        """Find the rows of the images of an annotation file, which may be one of the inputs."""
         for file, rows in zip(self.data.files, self.data.rows, strict=True):
             if path.exists() and path.samefile(file.path):
                 return rows.images

@@ -115,7 +115,7 @@ class TableAdapter(Adapter):
         return read_table(opened.engine, options, inputs=opened.names, need_labels=need_labels, files=opened)
 
     def read_subsets(self, paths: Sequence[str], options: Any, *, on_progress: OnProgress | None = None) -> TableSource:
-        """Read the subsets that a column tells apart, or files of which each is one."""
+        """Read subsets from a column that names them, or from one file each."""
         if on_progress is not None:
             on_progress(0.0, "reading")
         opened = open_files([Path(path) for path in paths], options, divided=True)

@@ -71,7 +71,7 @@ class TableSource(Source):
 
     @property
     def provenance(self) -> dict[str, Any]:
-        """Where the rows come from, and what tells cells apart, so that they can be found again."""
+        """Where the rows come from, and what defines the cells, so that a replay finds them again."""
         known = super().provenance
         if self.is_histogram and "cells" in self.state:
             columns: CellColumns = self.state["cells"].columns
@@ -226,7 +226,7 @@ class TableSource(Source):
         regex: str | None = None,
         copies: bool = False,
     ) -> Cells:
-        """Count the rows of each cell, and what is in each group, unless that was done for the same question."""
+        """Count the rows of each cell and group, unless the last call asked for the same."""
         asked = (tuple(groups), tuple(strata), repr(locks), tuple(names), regex, copies)
         if self.state.get("asked") != asked:
             columns, ids = self._lock_columns(groups, strata, locks, names)
