@@ -253,8 +253,8 @@ def apply_split(
 @checked_keywords()
 def audit(
     samples: Any,
-    names: Sequence[str] | None = None,
     *,
+    names: Sequence[str] | None = None,
     field: str | None = None,
     label_field: str | Sequence[str] | None = None,
     near_duplicates: Any = None,

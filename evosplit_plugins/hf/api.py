@@ -66,8 +66,8 @@ class SplitOptions(TypedDict, total=False):
 @checked_keywords()
 def read_counts(
     ds: AnyDataset,
-    label_column: str | Sequence[str] | None = None,
     *,
+    label_column: str | Sequence[str] | None = None,
     key: str | None = None,
     multi_hot: bool | None = None,
     threshold: float | None = None,
@@ -353,8 +353,8 @@ def apply_split(
 @checked_keywords()
 def audit(
     ds: DatasetDict,
-    label_column: str | Sequence[str] | None = None,
     *,
+    label_column: str | Sequence[str] | None = None,
     key: str | None = None,
     multi_hot: bool | None = None,
     threshold: float | None = None,

@@ -628,6 +628,15 @@ class TestFunctions:
             more |= {"output": tmp_path / verb}
         return function(*given, **{name: value for name, value in more.items() if name in known})
 
+    def test_options_are_named(self, own_host):
+        """Data, ratios, a split and an output come first, in this order; everything else is given by name."""
+        first = {"count": [], "split": ["output", "ratios"], "apply": ["split", "output"], "audit": []}
+        for verb, function in own_host.functions().items():
+            taken = inspect.signature(function).parameters.values()
+            _, *others = [each.name for each in taken if each.kind is not each.KEYWORD_ONLY]
+            assert others == [name for name in first[verb] if name in others], verb
+            assert others or not first[verb], verb
+
     def test_they_are_one_walk(self, own_host, tmp_path):
         """Counts and split are those of the adapter; a replay and an audit start from what was split."""
         source = read(own_host)

@@ -469,7 +469,7 @@ class TestAudit:
 
         dataset = new_dataset(pictures(fiftyone, 40))
         four.random_split(dataset.limit(30), {"a": 0.5, "b": 0.5}, seed=0)
-        audited = api.audit(dataset, ["a", "b"], compare=False)
+        audited = api.audit(dataset, names=["a", "b"], compare=False)
         assert audited.split.sizes == audited.report.sizes == (15, 15)
         assert "10 samples in none of the subsets were left out." in audited.split.notes
         split = api.evosplit_fiftyone(dataset, RATIOS, field="subset", **FAST)
@@ -516,4 +516,4 @@ class TestAudit:
     def test_nothing_to_audit(self, fiftyone, api, new_dataset, names, field, match):
         """What is not there is named."""
         with pytest.raises(EvoSplitError, match=match):
-            api.audit(new_dataset(pictures(fiftyone, 4)), names, field=field)
+            api.audit(new_dataset(pictures(fiftyone, 4)), names=names, field=field)
