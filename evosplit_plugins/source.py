@@ -19,6 +19,7 @@ from evosplit_plugins.progress import OnProgress
 
 if TYPE_CHECKING:
     from evosplit_plugins.audit.leaks import Shared
+    from evosplit_plugins.grouping import Links
     from evosplit_plugins.request import Request
 
 __all__ = ["Asked", "Fields", "Placement", "Source", "listed_ids", "named_in_file"]
@@ -226,8 +227,8 @@ class Source:
         """Find samples by their files or ids; -1 for samples of the data that take no part in the split."""
         return find_members(ids, files, self.counts.ids.tolist(), self.files, where=where)
 
-    def links(self, on_progress: OnProgress | None = None) -> Sequence[Any]:
-        """Return further `Links` between samples that the host knows of, such as near duplicates."""
+    def links(self, on_progress: OnProgress | None = None) -> Sequence[Links]:
+        """Return further links between samples that the host knows of, such as near duplicates."""
         return ()
 
     def shared_keys(self) -> Mapping[str, Sequence[Any]]:
