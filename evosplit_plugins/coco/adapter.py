@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -142,8 +142,7 @@ def _read(
     on_progress: OnProgress | None,
     **how: bool,
 ) -> CocoSource:
-    given = {each.name: getattr(options, each.name) for each in fields(options) if each.name != "image_root"}
-    data: CocoData = _host("dataset").read_coco(files, **given, **how, on_progress=on_progress)
+    data: CocoData = _host("dataset").read_coco(files, options, **how, on_progress=on_progress)
     subsets = None
     if names is not None:
         of_file = data.by_row([j] * len(rows.images) for j, rows in enumerate(data.rows))
@@ -158,9 +157,7 @@ def _read(
         has_labels=data.has_labels,
         notes=data.notes,
         data=data,
-        image_root=options.image_root,
-        count_crowd=options.count_crowd,
-        coerce_ids=options.coerce_ids,
+        how=options,
     )
     return source
 
