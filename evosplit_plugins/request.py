@@ -192,7 +192,7 @@ class Request:
     def subsets(self, n_samples: int, default_names: Mapping[int, tuple[str, ...]] = DEFAULT_NAMES) -> Subsets:
         """Return the names and exact sizes that are asked for, and whether they are folds."""
         if self.folds is not None:
-            return fold_subsets(self.folds, n_samples)
+            return fold_subsets(self.folds, n_samples, parameter="folds")
         return resolve_subsets(self.ratios or {}, n_samples, default_names=default_names)
 
     def names(self, default_names: Mapping[int, tuple[str, ...]] = DEFAULT_NAMES) -> tuple[str, ...]:

@@ -149,8 +149,8 @@ def test_copies_of_a_picture_stay_together(tmp_path):
     [
         ({"ratios": None}, "neither ratios= nor folds= is given"),
         ({"folds": 5}, "ratios= and folds= are both given"),
-        ({"ratios": None, "folds": 1}, "1 folds make no split; give an integer of at least 2"),
-        ({"ratios": None, "folds": 2.5}, "2.5 folds make no split; give an integer of at least 2"),
+        ({"ratios": None, "folds": 1}, "folds=1 makes no split; give an integer of at least 2"),
+        ({"ratios": None, "folds": 2.5}, "folds=2.5 makes no split; give an integer of at least 2"),
         ({"ratios": 0.8}, "ratios=0.8 is neither a dict"),
         ({"ratios": {"train": 0.8, "val": 0.3}}, "sum to 1.1"),
         ({"ratios": {"a/b": 0.5, "c": 0.5}}, "subset name 'a/b'"),
