@@ -72,7 +72,7 @@ def loop(ds: Dataset, column: str) -> LabelCounts:
 
 def count(ds: Dataset, column: str) -> LabelCounts:
     """Count with the adapter."""
-    return read_counts(ds, "objects.category" if column == "objects" else "labels")
+    return read_counts(ds, label_column="objects.category" if column == "objects" else "labels")
 
 
 def random_split(ds: Dataset, k: int) -> evosplit.Split:
@@ -110,11 +110,11 @@ def median_of(runs: list[dict[str, float]]) -> dict[str, float]:
 LINES = {
     "loop objects": "Python loop over `objects` (id, area, bbox, category)",
     "loop objects shuffled": "the same, shuffled",
-    "count objects": '`read_counts(ds, "objects.category")`',
+    "count objects": '`read_counts(ds, label_column="objects.category")`',
     "count objects shuffled": "the same, shuffled",
     "loop labels": "Python loop over `labels` (a bare list of classes)",
     "loop labels shuffled": "the same, shuffled",
-    "count labels": '`read_counts(ds, "labels")`',
+    "count labels": '`read_counts(ds, label_column="labels")`',
     "count labels shuffled": "the same, shuffled",
     "write subsets": "`apply_split`, three subsets",
     "write subsets shuffled": "the same, shuffled",

@@ -6,7 +6,6 @@ writes through any adapter.
 
 from __future__ import annotations
 
-import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,6 +15,7 @@ from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 from evosplit import Split
 from evosplit.ratios import DEFAULT_NAMES, Subsets
 from evosplit.wording import Nouns
+from evosplit_plugins.files import PathLike
 from evosplit_plugins.options import option
 from evosplit_plugins.progress import OnProgress
 from evosplit_plugins.source import Source
@@ -50,7 +50,7 @@ class WriteOptions:
         Do everything but write; only the page of `report` is written.
     """
 
-    report: str | os.PathLike[str] | None = option(
+    report: PathLike | None = option(
         None, "also write the report as an HTML page", kind="path", metavar="PATH"
     )
     overwrite: bool = option(False, "replace an earlier output (never an input)", kind="switch")

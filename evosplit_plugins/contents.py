@@ -17,7 +17,7 @@ _CHUNK = 1 << 20
 
 
 def same_contents(paths: Sequence[Path], on_progress: OnProgress | None = None) -> list[str | None]:
-    """Return for each file the first one of the same content, possibly itself; None if no other file is equal to it.
+    """For each file, return the first one with the same content (possibly itself); None if no other file has it.
 
     Only files of equal size are read, so that the usual case costs no more than looking up the sizes. A path that is
     given twice counts once.

@@ -40,7 +40,7 @@ def names_file(value: object) -> bool:
 
 
 def one_for_each(given: Paths | None, n_files: int, parameter: str) -> list[Path]:
-    """Return one folder for each file: the same for all, or one for each; the working directory by default."""
+    """Return a folder for each file: the only one given, one each, or by default the working directory."""
     folders = as_paths(Path() if given is None else given)
     if len(folders) not in (1, n_files):
         raise EvoSplitError(

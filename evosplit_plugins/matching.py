@@ -144,7 +144,7 @@ def _names(files: Files | None, *ids: Sequence[Any]) -> list[str] | None:
 
 
 def _by_file(ours: Sequence[str], theirs: Sequence[str]) -> Ints | None:
-    """Match paths one to one by the longest part that works for all of them; None if none does."""
+    """Match paths one to one, in the strictest of `_ways` in which all of them match; None if there is no such way."""
     for shorten in _ways(ours, theirs):
         here, there = [shorten(0, path) for path in ours], [shorten(1, path) for path in theirs]
         place = {name: position for position, name in enumerate(there)}
@@ -242,7 +242,7 @@ def find_members(
 
 
 def _rows_by_file(wanted: Sequence[str], files: Sequence[str]) -> Ints | None:
-    """Find each path by the longest end that it shares with a file; None unless that is one file, and another for each.
+    """Match each path with the file of the longest common suffix; None if a match is missing, ambiguous or used twice.
 
     The folder that the wanted paths have in common says nothing, since they may be a part of the files.
     """

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from evosplit import EvoSplitError, Split
 from evosplit_plugins.adapter import Destination
+from evosplit_plugins.files import PathLike
 from evosplit_plugins.staging import Plan, Staging
 from evosplit_plugins.staging.paths import folded
 
@@ -45,7 +45,7 @@ def check_subset_names(names: Sequence[str], *, forbidden: str = "") -> None:
             raise EvoSplitError(f"the subset names {other!r} and {name!r} would be one file; give one another name")
 
 
-def plan_page(path: str | os.PathLike[str] | None, inputs: Sequence[Path] = ()) -> Callable[[SplitReport], None] | None:
+def plan_page(path: PathLike | None, inputs: Sequence[Path] = ()) -> Callable[[SplitReport], None] | None:
     """Refuse a page that would replace an input, or anything else but a report; returns what writes it.
 
     None without a path.
@@ -95,7 +95,7 @@ class Output:
 
     @property
     def keeps_manifest(self) -> bool:
-        """Whether the manifest is there already, because it is the one that is replayed."""
+        """Whether the manifest stays as it is, because it is the one that is replayed."""
         own = self.root / MANIFEST
         return own.exists() and any(path.exists() and path.samefile(own) for path in (*self.read, *self.to.inputs))
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import accumulate
-from typing import TypeAlias
+
+from evosplit.methods.base import OnProgress
 
 __all__ = ["OnProgress", "Phases", "Steps", "part_of"]
-
-OnProgress: TypeAlias = Callable[[float, str], "bool | None"]
 
 
 class Phases:

@@ -37,7 +37,7 @@ GROUP = "evosplit.adapters"
 
 
 class Described(NamedTuple):
-    """What the help says of an adapter, which is known before it is loaded: its `summary` and its `verbs`."""
+    """The `summary` and the `verbs` of an adapter, which the help shows without loading it."""
 
     summary: str
     verbs: tuple[str, ...] = Adapter.verbs
@@ -107,7 +107,7 @@ def all_adapters() -> dict[str, Adapter]:
 
 
 def described() -> dict[str, Described]:
-    """Return what the help says of each adapter, by name; those of other packages are loaded for it.
+    """Return summary and verbs of each adapter by name, for the help; only adapters of other packages are loaded.
 
     Examples
     --------

@@ -174,7 +174,7 @@ class Request:
 
     @property
     def locks(self) -> dict[str, Any]:
-        """The samples that stay in each subset, as the user named them; None for those that are there already."""
+        """For each locked subset what the user passed to name its samples; None for the samples that it has already."""
         if isinstance(self.locked, Mapping):
             return dict(self.locked)
         return dict.fromkeys((self.locked,) if isinstance(self.locked, str) else self.locked or ())
@@ -192,7 +192,7 @@ class Request:
     def subsets(self, n_samples: int, default_names: Mapping[int, tuple[str, ...]] = DEFAULT_NAMES) -> Subsets:
         """Return the names and exact sizes that are asked for, and whether they are folds."""
         if self.folds is not None:
-            return fold_subsets(self.folds, n_samples)
+            return fold_subsets(self.folds, n_samples, parameter="folds")
         return resolve_subsets(self.ratios or {}, n_samples, default_names=default_names)
 
     def names(self, default_names: Mapping[int, tuple[str, ...]] = DEFAULT_NAMES) -> tuple[str, ...]:

@@ -283,7 +283,7 @@ def _counts(y: Any) -> LabelCounts:
 
 
 def _one_hot(classes: list[Any]) -> LabelCounts:
-    """Make one label of each class, in the order in which they occur, so that their names make no difference."""
+    """Make a label of each class, in order of occurrence, so that renaming the classes changes no split."""
     for position, value in enumerate(classes):
         if is_missing(value):
             raise EvoSplitError(f"y[{position}] is {value}; every sample needs a class, give it one or leave it out")

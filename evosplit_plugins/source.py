@@ -19,6 +19,7 @@ from evosplit_plugins.progress import OnProgress
 
 if TYPE_CHECKING:
     from evosplit_plugins.audit.leaks import Shared
+    from evosplit_plugins.grouping import Links
     from evosplit_plugins.request import Request
 
 __all__ = ["Asked", "Fields", "Placement", "Source", "listed_ids", "named_in_file"]
@@ -158,7 +159,7 @@ class Source:
         return {"id": self.counts.ids.tolist()}
 
     def fields(self, *, groups: Sequence[str], strata: Sequence[str]) -> Fields:
-        """Read the named fields of all samples, in one pass; an unknown field is an error that names those there are.
+        """Read the named fields of all samples in one pass; the error for an unknown field lists the known ones.
 
         Parameters
         ----------
@@ -223,11 +224,11 @@ class Source:
         return self.rows_of(listed_ids(reference, subset), None, where=f"locked[{subset!r}]")
 
     def rows_of(self, ids: Sequence[Any], files: Sequence[str | None] | None, *, where: str) -> Ints:
-        """Find samples by their files or ids; -1 for one that the data has, but that takes no part in the split."""
+        """Find samples by their files or ids; -1 for samples of the data that take no part in the split."""
         return find_members(ids, files, self.counts.ids.tolist(), self.files, where=where)
 
-    def links(self, on_progress: OnProgress | None = None) -> Sequence[Any]:
-        """Return further `Links` between samples that the host knows of, such as near duplicates."""
+    def links(self, on_progress: OnProgress | None = None) -> Sequence[Links]:
+        """Return further links between samples that the host knows of, such as near duplicates."""
         return ()
 
     def shared_keys(self) -> Mapping[str, Sequence[Any]]:
@@ -237,7 +238,7 @@ class Source:
         return {"id": self.counts.ids.tolist()}
 
     def contents(self, on_progress: OnProgress | None = None) -> Sequence[str | None]:
-        """Name each sample after the first one whose file has the same content; None where there is no other."""
+        """Name each sample after the first one with the same file content; None for a sample without an equal one."""
         raise EvoSplitError(
             f"same_bytes=True compares the files of the samples, but those of {self.called} are not known; leave it out"
         )

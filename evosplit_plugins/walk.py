@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
@@ -18,6 +17,7 @@ from evosplit.methods import resolve_method
 from evosplit.ratios import Subsets
 from evosplit.wording import counted, listed
 from evosplit_plugins.adapter import Adapter, Destination, Outcome, Write
+from evosplit_plugins.files import PathLike
 from evosplit_plugins.grouping import Links, find_copies, joined, linked
 from evosplit_plugins.matching import find_samples, replayed
 from evosplit_plugins.progress import OnProgress, Phases
@@ -32,7 +32,7 @@ def split_with(
     paths: Sequence[str],
     request: Request,
     *,
-    output: str | os.PathLike[str] | None = None,
+    output: PathLike | None = None,
     reading: Any = None,
     writing: Any = None,
     on_progress: OnProgress | None = None,
@@ -52,9 +52,9 @@ def split_with(
 def apply_with(
     adapter: Adapter,
     paths: Sequence[str],
-    split: Split | str | os.PathLike[str],
+    split: Split | PathLike,
     *,
-    output: str | os.PathLike[str] | None = None,
+    output: PathLike | None = None,
     reading: Mapping[str, Any] | None = None,
     writing: Any = None,
     on_progress: OnProgress | None = None,
@@ -78,7 +78,7 @@ def _plan(
     adapter: Adapter,
     source: Source,
     subsets: Subsets,
-    output: str | os.PathLike[str] | None,
+    output: PathLike | None,
     options: Any,
     inputs: Sequence[Path],
 ) -> Write:
@@ -136,7 +136,7 @@ def run(
     asked = source.asked(request, subsets.names)
     if asked is None:
         known = source.fields(groups=request.groups, strata=request.strata)
-        locked, notes = _locked(source, request, subsets.names, adapter)
+        locked, notes = _locked(source, request, adapter)
         groups, said = _groups(source, request, known.groups, locked, adapter, phases("preparing"))
         asked = Asked(source.counts, groups, locked, known.strata, (*known.notes, *notes, *said))
     options = {
@@ -180,7 +180,7 @@ def replay(split: Split, source: Source) -> Split:
 
 
 def _constraints_again(split: Split, found: npt.NDArray[np.int64], source: Source) -> Constraints | None:
-    """Read anew what a saved split had to keep, so that its report compares it with the same random splits as before.
+    """Read the constraints of a saved split anew, so that its report compares it with the same random splits as before.
 
     None where the data no longer tells it; which samples were locked is not saved.
     """
@@ -221,7 +221,7 @@ def check_locked_names(request: Request, names: Sequence[str]) -> None:
 
 
 def _locked(
-    source: Source, request: Request, names: Sequence[str], adapter: Adapter | type[Adapter]
+    source: Source, request: Request, adapter: Adapter | type[Adapter]
 ) -> tuple[list[str | None] | None, list[str]]:
     """Return the subset in which each sample stays, and sentences for the report."""
     if not request.locks:

@@ -32,8 +32,8 @@ split = evosplit_coco("instances.json", "out", {"train": 0.7, "val": 0.2, "test"
 print(split.report())
 
 # The captions follow.
-for path in apply_split("captions.json", "out/split.json", "out", overwrite=True):
-    print("wrote", path)
+apply_split("captions.json", "out/split.json", "out", overwrite=True)
+print(*sorted(path.name for path in Path("out/annotations").iterdir()))
 
 # Any files that exist can be judged, whoever made them.
 judged = audit("out/annotations")

@@ -38,6 +38,6 @@ with tempfile.TemporaryDirectory() as folder:
     print(rows.aggregate("split, count(*) AS photos, sum(list_contains(tags, 'lynx')::INT) AS lynxes").order("photos"))
 
     # The manifest replays it, on the same rows in any order.
-    again = apply_split(duckdb.read_parquet(str(photos)), Path(folder) / "out" / "split.json")
+    again, _ = apply_split(duckdb.read_parquet(str(photos)), Path(folder) / "out" / "split.json")
     both = again.aggregate("split, count(*) AS photos", "split").order("photos").fetchall()
     print("replayed:", both)

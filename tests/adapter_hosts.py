@@ -50,15 +50,28 @@ class Host(ABC):
         Where files go.
     reading
         Reading options that the adapter needs for this data.
+    is_ours
+        Whether the adapter comes with EvoSplit.
+    has_fields
+        Whether samples have fields of any name; else they have one, their folder.
+    in_files
+        Whether subsets are written into a directory.
     reading_ids
-        Those that it needs to read the ids of the samples; None where the host gives ids of its own.
+        The reading options for the ids of the samples; None where the host gives ids of its own.
     """
 
     folder: Path
     reading: dict = field(default_factory=dict)
 
     name = ""
+    is_ours = has_fields = in_files = True
     reading_ids = None
+
+    @classmethod
+    def made(cls, folder, request):
+        """Make one in a folder; `request` is that of pytest, for what the host needs of fixtures."""
+        folder.mkdir(parents=True, exist_ok=True)
+        return cls(folder)
 
     @abstractmethod
     def write(self, data, name="data"):
@@ -71,6 +84,14 @@ class Host(ABC):
     @abstractmethod
     def subsets(self, output, names):
         """Read back which file is in which subset."""
+
+    def output(self, path):
+        """Give what a command is told of where to write."""
+        return path if self.in_files else None
+
+    def written(self, output):
+        """Give what the adapter reads of subsets that it has written."""
+        return [str(output)]
 
     def in_order(self, data):
         """Give samples in the order in which the adapter reads them."""
@@ -221,10 +242,18 @@ class FiftyOne(Host):
     """A dataset in FiftyOne's database."""
 
     name = "fiftyone"
+    in_files = False
 
     def __init__(self, folder, fiftyone, new_dataset):
         super().__init__(folder, {"label_field": ("gt",)})
         self.fo, self.new_dataset = fiftyone, new_dataset
+
+    @classmethod
+    def made(cls, folder, request):
+        return cls(folder, request.getfixturevalue("fiftyone"), request.getfixturevalue("new_dataset"))
+
+    def written(self, output):
+        return [self.dataset.name]
 
     def _samples(self, data, tags=()):
         def boxes(names):
@@ -270,6 +299,7 @@ class Yolo(Host):
     """Images with label files, a list that names them, and a yaml file."""
 
     name = "yolo"
+    has_fields = False
 
     def __init__(self, folder):
         pytest.importorskip("yaml")
@@ -277,9 +307,9 @@ class Yolo(Host):
 
     def _images(self, data, root, labels):
         """Write images and labels, each label as a box of its own."""
-        for name in ("images", "labels"):
-            (root / name).mkdir(parents=True, exist_ok=True)
         for sample in data:
+            for name in ("images", "labels"):
+                (root / name / sample.name).parent.mkdir(parents=True, exist_ok=True)
             (root / "images" / sample.name).write_bytes(sample.name.encode())
             lines = [f"{labels.index(label)} 0.5 0.5 0.1 0.{k + 1}\n" for k, label in enumerate(sample.labels)]
             (root / "labels" / sample.name).with_suffix(".txt").write_text("".join(lines), encoding="utf-8")
@@ -359,6 +389,7 @@ class OwnFormat(Host):
     """The made-up format of the example."""
 
     name = "tags"
+    is_ours = has_fields = False
 
     def write(self, data, name="data"):
         path = self.folder / f"{name}.tags"
@@ -373,6 +404,9 @@ class OwnFormat(Host):
         lines = {name: (output / f"{name}.tags").read_text(encoding="utf-8").splitlines() for name in names}
         return {line.partition(":")[0]: name for name in names for line in lines[name]}
 
+    def written(self, output):
+        return sorted(map(str, output.glob("*.tags")))
+
     def adapter(self):
         sys.path.insert(0, str(EXAMPLES))
         try:
@@ -382,15 +416,7 @@ class OwnFormat(Host):
         return TagsAdapter()
 
 
-HOSTS = ("coco", "yolo", "hf", "table", "fiftyone", "tags")
-
-
-def make_host(name, folder, request):
-    """Make a host by its name; FiftyOne needs its database."""
-    folder.mkdir(parents=True, exist_ok=True)
-    if name == "fiftyone":
-        return FiftyOne(folder, request.getfixturevalue("fiftyone"), request.getfixturevalue("new_dataset"))
-    return {"coco": Coco, "yolo": Yolo, "hf": HuggingFace, "table": Table, "tags": OwnFormat}[name](folder)
+HOSTS = {host.name: host for host in (Coco, Yolo, HuggingFace, Table, FiftyOne, OwnFormat)}
 
 
 def label_counts(data):

@@ -34,7 +34,7 @@ LONG = [
     "test_install.py",
     "test_adapters.py",
     "test_readme.py",
-    "test_processes.py",
+    "test_locking.py",
     "test_terminal.py",
 ]
 _sessions: list[fiftyone_session.FiftyOneSession] = []

@@ -97,3 +97,9 @@ def split_with_front(dataset, n_points=4, ratios=(0.5, 0.5), label_field=None, *
     fields = label_field if label_field is not None else "gt"
     apply_split(dataset, split, label_field=fields)
     return split
+
+
+def row(counts, i):
+    """Give the labels of a row with their counts."""
+    dense = counts.matrix[[i], :].toarray()[0]
+    return {counts.labels[j]: int(n) for j, n in enumerate(dense) if n}

@@ -48,6 +48,16 @@ def test_every_block_is_known(page):
     assert all(language in ("python", "bash", "text") or language.startswith("{") for language in languages)
 
 
+@pytest.mark.parametrize("package", ["core/evosplit", "evosplit_plugins"])
+def test_architecture_names_every_module(package):
+    """The page says what each module and folder of the two packages is for."""
+    page = (DOCS / "guide" / "architecture.md").read_text(encoding="utf-8")
+    there = [path for path in (DOCS.parent / package).iterdir() if path.name not in ("__init__.py", "_version.py")]
+    names = [f"{path.name}/" for path in there if path.is_dir() and path.name != "__pycache__"]
+    names += [path.name for path in there if path.suffix == ".py"]
+    assert [name for name in names if f"{name}`" not in page] == []
+
+
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_links_lead_somewhere(page):
     """Each relative link, picture and included file exists, or is made while the site is built."""

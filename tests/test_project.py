@@ -19,10 +19,6 @@ TESTS_OF = {
 SMALL = 15  # lines: a module of constants
 TESTED_ELSEWHERE = {
     "evosplit_plugins/fiftyone_plugin/app/*.py": "driven as a whole, in test_app.py and test_operators.py",
-    "evosplit_plugins/fiftyone_plugin/locking.py": "by two processes at a time, in test_processes.py",
-    "evosplit_plugins/fiftyone_plugin/masks.py": "as labels, in test_reading.py",
-    "evosplit_plugins/fiftyone_plugin/runs.py": "on datasets, in test_api.py",
-    "evosplit_plugins/fiftyone_plugin/writing.py": "on datasets, in test_api.py",
 }
 MAKEFILE = (ROOT / "Makefile").read_text()
 PYPROJECT = (ROOT / "pyproject.toml").read_text()

@@ -73,7 +73,7 @@ class GroupIndex:
 
 @dataclass(frozen=True, eq=False)
 class Stratum:
-    """A further column to balance: how often each of its categories occurs in each sample (mostly one, once)."""
+    """Something else to balance: how often each of its categories occurs in each sample, mostly one of them once."""
 
     name: str
     counts: LabelCounts

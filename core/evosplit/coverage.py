@@ -258,7 +258,7 @@ def _units(counts: LabelCounts, constraints: Constraints | None) -> _Units:
 
 
 def _crowd_units(counts: LabelCounts, constraints: Constraints | None, k: int) -> _Units:
-    """Take a few samples of each row: more than one in each subset reach no more labels there.
+    """Take at most k samples of each row, one for each subset: more would bring no further labels.
 
     Locked ones take no capacity: that is taken off the sizes.
     """

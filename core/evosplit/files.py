@@ -40,7 +40,7 @@ def write_atomically(path: Path, text: str) -> None:
 
 
 def _temporary(path: Path) -> TextIO:
-    """Open a new file beside another one, and hold it, so that others can tell that its process is alive."""
+    """Open a new file beside another one and lock it, so that other processes see that its owner is alive."""
     while True:
         temporary = path.with_name(f".{path.name}.evosplit-{secrets.token_hex(4)}.tmp")
         stream = temporary.open("x", encoding="utf-8", newline="\n")

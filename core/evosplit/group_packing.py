@@ -233,7 +233,7 @@ class _Fillings:
         return loads
 
     def allowed(self, fillings: Ints, at: int, j: int) -> npt.NDArray[np.bool_]:
-        """Tell from which fillings unit `at` may go to subset j; of those that are alike the first ones fill first."""
+        """Tell from which fillings unit `at` may go to subset j; of equal subsets, the first ones are filled first."""
         loads = self.loads_of(fillings, at)
         may = loads[j] + self.sizes[at] <= self.most[j] if j != self.rest else np.ones(len(fillings), dtype=bool)
         if self.before[j] >= 0:
@@ -242,7 +242,7 @@ class _Fillings:
 
 
 def _predecessors(alike: Ints) -> Ints:
-    """Return for each column the last one before it that is equal, or -1."""
+    """For each column, return the position of the last equal column before it, or -1."""
     columns = np.atleast_2d(alike).T.tolist()
     found: dict[tuple[int, ...], int] = {}
     before = np.full(len(columns), -1)

@@ -4,8 +4,8 @@ A manifest is a JSON object that stores one split: `format` and `version`; the s
 `target_sizes`, with `is_kfold` for folds; all samples in `ids`, with the position of each one's subset in `assignment`
 (or, where ids stand for several samples, how many of each go to each subset in `table`); `ids_sha256`, to detect manual
 changes; `file_names`, where they differ from the ids; and how the split was made: `source`, `settings`, `notes`,
-`measures`, `best_ed`, the version of `evosplit`, and further facts of the adapter in `extra`. `manifest_schema()`
-returns its JSON Schema, with a description of every key. Unknown keys are ignored; an unknown version is refused.
+`measures`, `best_ed` and the version of `evosplit`. `manifest_schema()` returns its JSON Schema, with a description of
+every key. Unknown keys are ignored; an unknown version is refused.
 """
 
 from __future__ import annotations

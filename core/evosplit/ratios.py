@@ -72,7 +72,7 @@ def resolve_subsets(
         if not isinstance(name, str) or not name:
             raise EvoSplitError(f"subset name {name!r} is not a non-empty string")
     if len(values) < 2:
-        raise EvoSplitError(f"{len(values)} subset(s) make no split; give at least two")
+        raise EvoSplitError(f"{counted(len(values), 'subset makes', 'subsets make')} no split; give at least two")
     for name, value in zip(names, values, strict=True):
         if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.integer, np.floating)):
             raise EvoSplitError(f"the ratio of {name!r} is {value!r}; expected a number")
@@ -107,8 +107,8 @@ def resolve_subsets(
     return Subsets(names, sizes)
 
 
-def fold_subsets(n_splits: int, n_samples: int) -> Subsets:
-    """Name `n_splits` folds of nearly equal size.
+def fold_subsets(n_splits: int, n_samples: int, *, parameter: str = "n_splits") -> Subsets:
+    """Name `n_splits` folds of nearly equal size; `parameter` is what errors call their number.
 
     Examples
     --------
@@ -116,9 +116,10 @@ def fold_subsets(n_splits: int, n_samples: int) -> Subsets:
     Subsets(names=('fold0', 'fold1', 'fold2'), sizes=(4, 3, 3), is_kfold=True)
     """
     if isinstance(n_splits, bool) or not isinstance(n_splits, (int, np.integer)) or n_splits < 2:
-        raise EvoSplitError(f"{n_splits!r} folds make no split; give an integer of at least 2")
+        raise EvoSplitError(f"{parameter}={n_splits!r} makes no split; give an integer of at least 2")
     if n_splits > n_samples:
-        raise EvoSplitError(f"{n_splits} folds for {n_samples} samples; each fold needs at least one sample")
+        samples = counted(n_samples, "sample", "samples")
+        raise EvoSplitError(f"{parameter}={n_splits} is too many for {samples}; each fold needs at least one")
     sizes = largest_remainder(np.full(n_splits, 1 / n_splits), n_samples)
     return Subsets(tuple(f"fold{j}" for j in range(n_splits)), tuple(int(size) for size in sizes), is_kfold=True)
 

@@ -112,7 +112,7 @@ class Split:
 
     @property
     def table(self) -> npt.NDArray[np.int64]:
-        """How many samples of each row go to each subset (rows x k); of a row that is one sample, 1 in its subset."""
+        """How many samples of each row go to each subset (rows x k); a row of one sample has a 1 in its subset."""
         if self.has_copies:
             return np.asarray(self.placement, dtype=np.int64)
         return np.asarray(self.placement[:, None] == np.arange(len(self.names)), dtype=np.int64)
@@ -178,7 +178,7 @@ class Split:
         return replace(measured, flz_bound=self.constraints.flz_bound(self.counts, len(self.names)))
 
     def report(self, nouns: Nouns | None = None) -> SplitReport:
-        """Return a report that compares this split with random ones and with what is possible: print it, for example.
+        """Return a report that compares this split with random ones and with what is possible, to print for example.
 
         `nouns` says what samples and labels are called in it, such as images and classes.
         """
@@ -228,8 +228,8 @@ class Split:
         row_of = {sample: row for row, sample in enumerate(known)}
         return np.array([row_of[sample] for sample in wanted], dtype=np.int64)
 
-    def to_manifest(self, extra: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """Return all that is needed to replay the split, as JSON-able data; `extra` adds facts of a host.
+    def to_manifest(self) -> dict[str, Any]:
+        """Return all that is needed to replay the split, as JSON-able data.
 
         What the keys mean is described in `evosplit.manifest`.
         """
@@ -256,8 +256,6 @@ class Split:
             manifest["file_names"] = list(self.file_names)
         if self.source:
             manifest["source"] = dict(self.source)
-        if extra:
-            manifest["extra"] = dict(extra)
         return manifest
 
     @classmethod
@@ -283,9 +281,9 @@ class Split:
             source=manifest.get("source") or {},
         )
 
-    def save(self, path: str | os.PathLike[str], *, extra: Mapping[str, Any] | None = None) -> None:
+    def save(self, path: str | os.PathLike[str]) -> None:
         """Write the manifest; the file appears whole or not at all."""
-        manifest = self.to_manifest(extra)
+        manifest = self.to_manifest()
         text = json.dumps(manifest, ensure_ascii=False)
         if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
             text = json.dumps(manifest)  # half a surrogate pair, as in file names of unknown encoding, needs escapes

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -21,7 +20,7 @@ from evosplit_plugins.adapter import Adapter, Destination, Location
 from evosplit_plugins.audit.result import Audit
 from evosplit_plugins.calls import audit_as_called
 from evosplit_plugins.contents import same_contents
-from evosplit_plugins.files import as_paths, as_texts, one_for_each, usual_order
+from evosplit_plugins.files import Paths, as_paths, as_texts, one_for_each, usual_order
 from evosplit_plugins.headings import DELIMITERS, IDS, LABELS, SUBSETS, find_column, separator_in, usual_column
 from evosplit_plugins.options import option, recorded
 from evosplit_plugins.progress import OnProgress
@@ -62,7 +61,7 @@ class CsvReading:
         None, "the column with the labels; repeat for several (default: found)", kind="list", metavar="NAME"
     )
     delimiter: str | None = option(None, "what stands between the labels of one cell", kind="text", metavar="TEXT")
-    image_root: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None = option(
+    image_root: Paths | None = option(
         None, "the folder of the images; once, or once for each file", kind="paths", metavar="DIR"
     )
 
@@ -93,13 +92,13 @@ class CsvAdapter(Adapter):
 
 
 def audit_csv(
-    inputs: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    inputs: Paths,
     *,
     id_column: str | None = None,
     subset_column: str | None = None,
     label_column: str | Sequence[str] | None = None,
     delimiter: str | None = None,
-    image_root: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None = None,
+    image_root: Paths | None = None,
     group_by: str | Sequence[str] | None = None,
     group_regex: str | None = None,
     same_bytes: bool = False,

@@ -284,7 +284,7 @@ def _among_rows(
     *,
     same_bytes: bool,
 ) -> tuple[Shared, list[Links]]:
-    """Find what subsets share where there is a row for each sample, and the links that keep it together."""
+    """Find what subsets share, given a row for each sample; also return the links between the rows."""
     names, assignment = split.names, split.assignment
     keys = {kind: values for kind, values in source.shared_keys().items() if any(each is not None for each in values)}
     if source.files is not None:

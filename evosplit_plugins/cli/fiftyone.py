@@ -13,6 +13,7 @@ from typing import Any
 from evosplit_plugins.cli.commands import Commands, add_output_flags, directory
 from evosplit_plugins.cli.render import show_report, tell
 from evosplit_plugins.cli.terminal import progress
+from evosplit_plugins.progress import Phases
 
 __all__ = ["add_commands"]
 
@@ -105,8 +106,9 @@ def _demo(args: argparse.Namespace) -> int:
     say(f"Starting its database{' and the App' if args.app else ''} in the background, which takes some 15 seconds")
     with Services(app_port=port if args.app else None) as services:
         with progress(args) as on_progress:
+            phases = Phases(on_progress, drawing=5, splitting=5)
             say(f"Drawing {args.images} pictures")
-            demo = draw_demo(args.output, n_images=args.images, overwrite=True, on_progress=on_progress)
+            demo = draw_demo(args.output, n_images=args.images, overwrite=True, on_progress=phases("drawing"))
             services.wait_for_database()
             say("Loading them into FiftyOne")
             dataset = fo.Dataset.from_dir(
@@ -127,7 +129,9 @@ def _demo(args: argparse.Namespace) -> int:
                 dataset.set_values(field, [records[name][field] for name in names])
             say("Splitting; the very first time this compiles the engine")
             ratios = {"train": 0.8, "val": 0.1, "test": 0.1}
-            split = api.evosplit_fiftyone(dataset, ratios, label_field="ground_truth", on_progress=on_progress)
+            split = api.evosplit_fiftyone(
+                dataset, ratios, label_field="ground_truth", on_progress=phases("splitting")
+            )
         show_report(args, split, {"dataset": DEMO_NAME})
         if args.app:
             say("Waiting for the App")

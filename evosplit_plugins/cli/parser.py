@@ -185,7 +185,7 @@ def _sorted_out(verb: str, words: Sequence[str], adapters: Iterable[Adapter]) ->
 
 
 def _may_exist(path: str) -> bool:
-    """Whether something is there, or is a CSV file, whose adapter says itself that it is missing."""
+    """Whether a path exists, or is that of a CSV file, whose own adapter reports a missing one."""
     return Path(path).exists() or Path(path).suffix.lower() in (".csv", ".tsv")
 
 

@@ -33,7 +33,7 @@ def width() -> int:
 
 
 def show(text: str, start: str = "", style: str = "") -> None:
-    """Print a text in lines that fit the terminal, and before it a `start` that is bold or coloured there."""
+    """Print a text in lines that fit the terminal, after a `start` that terminals show bold or coloured."""
     start, whole = clean(start), clean(start + text)
     lines = [whole] if columns(whole) <= width() else wrap(whole, width())
     if style and sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb":

@@ -14,30 +14,13 @@ from evosplit_plugins.options import options_of
 from evosplit_plugins.registry import all_adapters, get_adapter
 from evosplit_plugins.request import Request
 
-__all__ = ["PYTHON_ONLY", "flag_of", "in_flags", "note_in_flags"]
+__all__ = ["PYTHON_ONLY", "in_flags", "note_in_flags"]
 
 # Parameters of the engine and of single functions whose flags have other names.
 _FLAGS = {"groups": "--group-by", "strata": "--stratify-by", "kind": "--as", "n_images": "--images"}
 PYTHON_ONLY = frozenset(
     {"brain_key", "by", "copies", "counts", "labels", "limit", "metric", "random_state", "test_size", "train_size"}
 )
-
-
-def flag_of(parameter: str) -> str | None:
-    """Return the flag of a parameter; None if there is none.
-
-    Examples
-    --------
-    >>> flag_of("group_by"), flag_of("n_jobs"), flag_of("random_state")
-    ('--group-by', '--jobs', None)
-    """
-    return _flag_among(_all_flags(), parameter)
-
-
-def _flag_among(declared: Mapping[str, str], parameter: str) -> str | None:
-    if parameter in PYTHON_ONLY:
-        return None
-    return {**_FLAGS, **declared}.get(parameter, f"--{parameter.replace('_', '-')}")
 
 
 @cache
@@ -88,9 +71,12 @@ def note_in_flags(note: str, adapter: str | None = None) -> str:
 
 
 def _rewritten(error: EvoSplitError, declared: Mapping[str, str], known: Collection[str]) -> str:
+    flags = {**_FLAGS, **declared}
+
     def said(parameter: str, value: str) -> str | None:
-        flag = _flag_among(declared, parameter)
-        return _said(flag, value) if flag and (flag in known or f"--no-{flag[2:]}" in known) else None
+        flag = flags.get(parameter, f"--{parameter.replace('_', '-')}")
+        has_flag = parameter not in PYTHON_ONLY and (flag in known or f"--no-{flag[2:]}" in known)
+        return _said(flag, value) if has_flag else None
 
     return error.rewritten(said)
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -16,6 +15,7 @@ from evosplit.wording import Nouns, counted
 from evosplit_plugins.adapter import Adapter, Destination, Location, Write, WriteOptions
 from evosplit_plugins.coco.discovery import coco_files, is_annotation_file, subset_names
 from evosplit_plugins.coco.layouts import IMAGE_MODES, LAYOUTS
+from evosplit_plugins.files import Paths
 from evosplit_plugins.options import option, recorded
 from evosplit_plugins.progress import OnProgress
 from evosplit_plugins.source import Placement
@@ -40,7 +40,7 @@ class CocoReading:
     drop_orphans: bool = option(False, "leave out annotations of unknown images or categories", kind="switch")
     coerce_ids: bool = option(False, 'read and write ids such as "7" and 7.0 as 7', kind="switch")
     reassign_ids: bool = option(False, "give annotations whose id is taken a new one", kind="switch")
-    image_root: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None = option(
+    image_root: Paths | None = option(
         None, "the folder of the images; once, or once for each file", kind="paths", metavar="DIR"
     )
 
@@ -125,7 +125,7 @@ def _annotation_files(paths: Sequence[str]) -> list[Path]:
 def read_divided(
     names: Sequence[str], files: Sequence[Path], options: CocoReading, on_progress: OnProgress | None
 ) -> CocoSource:
-    """Read subsets that are one annotation file each, whose image ids may repeat from file to file."""
+    """Read one annotation file for each subset; image ids may be repeated between files."""
     if len(files) == 1:
         raise EvoSplitError(
             f"an audit compares subsets, but {files[0]} is one file; give two annotation files or more, such as train "
@@ -142,8 +142,7 @@ def _read(
     on_progress: OnProgress | None,
     **how: bool,
 ) -> CocoSource:
-    given = {each.name: getattr(options, each.name) for each in fields(options) if each.name != "image_root"}
-    data: CocoData = _host("dataset").read_coco(files, **given, **how, on_progress=on_progress)
+    data: CocoData = _host("dataset").read_coco(files, options, **how, on_progress=on_progress)
     subsets = None
     if names is not None:
         of_file = data.by_row([j] * len(rows.images) for j, rows in enumerate(data.rows))
@@ -158,9 +157,7 @@ def _read(
         has_labels=data.has_labels,
         notes=data.notes,
         data=data,
-        image_root=options.image_root,
-        count_crowd=options.count_crowd,
-        coerce_ids=options.coerce_ids,
+        how=options,
     )
     return source
 

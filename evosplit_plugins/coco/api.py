@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from evosplit import LabelCounts, Split
@@ -15,7 +13,7 @@ from evosplit_plugins.audit import Audit
 from evosplit_plugins.audit import audit as judge
 from evosplit_plugins.calls import apply_as_called, audit_as_called, count_as_called, split_as_called
 from evosplit_plugins.coco.adapter import CocoAdapter, CocoReading, read_divided
-from evosplit_plugins.files import Paths, as_paths, as_texts
+from evosplit_plugins.files import PathLike, Paths, as_paths, as_texts
 from evosplit_plugins.options import call_with
 from evosplit_plugins.progress import OnProgress, Phases
 
@@ -55,7 +53,7 @@ def read_counts(
 @checked_keywords()
 def evosplit_coco(
     inputs: Paths,
-    output: str | os.PathLike[str],
+    output: PathLike,
     ratios: Mapping[str, float] | Sequence[float] | None = None,
     *,
     folds: int | None = None,
@@ -70,7 +68,7 @@ def evosplit_coco(
     polygons: bool = False,
     train_files: bool = False,
     gzip: bool = False,
-    report: str | os.PathLike[str] | None = None,
+    report: PathLike | None = None,
     overwrite: bool = False,
     dry_run: bool = False,
     group_by: str | Sequence[str] | None = None,
@@ -168,8 +166,8 @@ def evosplit_coco(
 @checked_keywords()
 def apply_split(
     inputs: Paths,
-    split: Split | str | os.PathLike[str],
-    output: str | os.PathLike[str],
+    split: Split | PathLike,
+    output: PathLike,
     *,
     having_annotations: bool | None = None,
     count_crowd: bool | None = None,
@@ -182,11 +180,11 @@ def apply_split(
     polygons: bool = False,
     train_files: bool = False,
     gzip: bool = False,
-    report: str | os.PathLike[str] | None = None,
+    report: PathLike | None = None,
     overwrite: bool = False,
     dry_run: bool = False,
     on_progress: OnProgress | None = None,
-) -> list[Path]:
+) -> Split:
     """Write the subsets of an existing split: of the same file, or of another one with the same images.
 
     So captions, keypoints or panoptic files get the same subsets as the instances.
@@ -204,15 +202,15 @@ def apply_split(
 
     Returns
     -------
-    list of Path
-        The files written, images aside.
+    Split
+        The split of these images, in their order.
     """
-    return list(apply_as_called(CocoAdapter(), as_texts(inputs), locals()).files)
+    return apply_as_called(CocoAdapter(), as_texts(inputs), locals()).split
 
 
 @checked_keywords()
 def audit(
-    inputs: Paths | Mapping[str, str | os.PathLike[str]],
+    inputs: Paths | Mapping[str, PathLike],
     *,
     having_annotations: bool = False,
     count_crowd: bool = True,

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain, compress
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +30,9 @@ from evosplit_plugins.coco.reading import CocoFile, read_file, views
 from evosplit_plugins.coco.sizes import count_cells
 from evosplit_plugins.coco.table import Edits, Table
 from evosplit_plugins.progress import OnProgress, part_of
+
+if TYPE_CHECKING:
+    from evosplit_plugins.coco.adapter import CocoReading
 
 __all__ = ["CocoData", "FileRows", "read_coco"]
 
@@ -89,18 +92,14 @@ class CocoData:
         return self.kind != "captions"
 
     def by_row(self, per_file: Iterable[Sequence[Any]]) -> list[Any]:
-        """Select, from values of all images file by file, those of the images that take part: one for each row."""
+        """Return one value per row, from the values of all images of each file."""
         return _of_rows(per_file, self.rows)
 
 
 def read_coco(
     paths: Sequence[Path],
+    options: CocoReading,
     *,
-    having_annotations: bool = False,
-    count_crowd: bool = True,
-    drop_orphans: bool = False,
-    coerce_ids: bool = False,
-    reassign_ids: bool = False,
     need_labels: bool = True,
     numbered: bool = False,
     on_progress: OnProgress | None = None,
@@ -111,8 +110,8 @@ def read_coco(
     ----------
     paths
         The files; several are merged and must have the same categories.
-    having_annotations, count_crowd, drop_orphans, coerce_ids, reassign_ids
-        As for `evosplit_coco`.
+    options
+        How to read them.
     need_labels
         Refuse files whose annotations carry no categories.
     numbered
@@ -121,8 +120,9 @@ def read_coco(
         Called with the fraction done and a message.
     """
     _check_given_once(paths)
+    crowd = not options.count_crowd
     tables = [
-        Table(*read_file(path, crowd=not count_crowd, on_progress=part_of(on_progress, i, len(paths))), coerce_ids)
+        Table(*read_file(path, crowd=crowd, on_progress=part_of(on_progress, i, len(paths))), options.coerce_ids)
         for i, path in enumerate(paths)
     ]
     kind = find_kind(tables, need_labels)
@@ -134,9 +134,9 @@ def read_coco(
         check_same_categories(tables)
     if not numbered:
         check_images_differ(tables)
-        check_annotation_ids(tables, reassign_ids)
+        check_annotation_ids(tables, options.reassign_ids)
 
-    rows, n_rows, n_dropped = _rows_of(tables, kind != "captions", having_annotations, drop_orphans)
+    rows, n_rows, n_dropped = _rows_of(tables, kind != "captions", options)
     if n_rows == 0:
         raise EvoSplitError(f"{tables[0].file.path} holds no image with annotations; there is nothing to split")
     notes = [note for table in tables for note in table.file.notes]
@@ -168,18 +168,18 @@ def read_coco(
 
 
 def _rows_of(
-    tables: Sequence[Table], has_labels: bool, having_annotations: bool, drop_orphans: bool
+    tables: Sequence[Table], has_labels: bool, options: CocoReading
 ) -> tuple[list[FileRows], int, int]:
-    """Give each image a row, one file after the other; also returns how many there are, and annotations left out."""
+    """Give each image a row, one file after the other; also return the numbers of rows and of dropped annotations."""
     rows: list[FileRows] = []
     n_rows = n_dropped = 0
     nothing = np.zeros(0, dtype=np.int64)
     for table in tables:
-        owners = owners_of(table, drop_orphans)
-        found = labelled(table, tables[0], owners, drop_orphans) if has_labels else None
+        owners = owners_of(table, options.drop_orphans)
+        found = labelled(table, tables[0], owners, options.drop_orphans) if has_labels else None
         n_dropped += int((owners < 0).sum())
         chosen = np.ones(len(table.image_ids), dtype=bool)
-        if having_annotations:
+        if options.having_annotations:
             chosen[:] = False
             chosen[owners[owners >= 0]] = True
         images = np.where(chosen, np.cumsum(chosen) - 1 + n_rows, -1)
@@ -237,7 +237,7 @@ def _is_text(text: str) -> bool:
 
 
 def _differing_keys(tables: Sequence[Table]) -> list[str]:
-    """Say which top-level keys of later files are not those of the first, whose values are written."""
+    """Say which top-level values of later files differ from those of the first file, which are written."""
     notes = []
     first = _other_keys(tables[0]) if len(tables) > 1 else {}
     for table in tables[1:]:

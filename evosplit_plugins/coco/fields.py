@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,10 +19,13 @@ from evosplit_plugins.coco.ids import as_written, coerced
 from evosplit_plugins.coco.reading import UNSET, read_file
 from evosplit_plugins.coco.sizes import count_sizes
 from evosplit_plugins.contents import same_contents
-from evosplit_plugins.files import PathLike, one_for_each
+from evosplit_plugins.files import one_for_each
 from evosplit_plugins.matching import find_members, plain_path
 from evosplit_plugins.progress import OnProgress
 from evosplit_plugins.source import Fields, Source
+
+if TYPE_CHECKING:
+    from evosplit_plugins.coco.adapter import CocoReading
 
 __all__ = ["AREA", "CocoSource"]
 
@@ -39,19 +42,15 @@ class CocoSource(Source):
     ----------
     data
         The files as they were read.
+    how
+        How they were read.
     rows
         For each sample its row in `data.counts`, where lists of images chose them; None for all rows in their order.
-    image_root
-        The folder of the images, once or once for each file.
-    count_crowd, coerce_ids
-        How the files were read.
     """
 
     data: CocoData
+    how: CocoReading
     rows: Ints | None = None
-    image_root: PathLike | Sequence[PathLike] | None = None
-    count_crowd: bool = True
-    coerce_ids: bool = False
 
     def identities(self, split: Split) -> Mapping[str, Sequence[Any]]:
         """Return the image ids."""
@@ -97,7 +96,7 @@ class CocoSource(Source):
 
     def contents(self, on_progress: OnProgress | None = None) -> Sequence[str | None]:
         """Compare the image files below `image_root`."""
-        roots = one_for_each(self.image_root, len(self.data.files), "image_root")
+        roots = one_for_each(self.how.image_root, len(self.data.files), "image_root")
         paths = [
             [root / (name or str(own)) for name, own in zip(file.file_names, file.image_ids, strict=True)]
             for root, file in zip(roots, self.data.files, strict=True)
@@ -105,7 +104,7 @@ class CocoSource(Source):
         return same_contents(self._chosen(self.data.by_row(paths)), on_progress)
 
     def _images_of(self, path: Path) -> Ints:
-        """Find the images of an annotation file, which may be one of those that were read."""
+        """Find the rows of the images of an annotation file, which may be one of the inputs."""
         for file, rows in zip(self.data.files, self.data.rows, strict=True):
             if path.exists() and path.samefile(file.path):
                 return rows.images
@@ -113,7 +112,7 @@ class CocoSource(Source):
         return self.rows_of(self._ids(file.image_ids), file.file_names, where=str(path))
 
     def _ids(self, written: list[Any]) -> list[Any]:
-        return [coerced(value) for value in written] if self.coerce_ids else written
+        return [coerced(value) for value in written] if self.how.coerce_ids else written
 
     def _chosen(self, values: list[Any]) -> list[Any]:
         return values if self.rows is None else [values[row] for row in self.rows.tolist()]
@@ -121,7 +120,7 @@ class CocoSource(Source):
     def _sizes(self) -> tuple[LabelCounts, tuple[str, ...]]:
         """Count the small, medium and large instances of each class."""
         instances = (
-            (rows.instances, rows.labels, file.areas(count_crowd=self.count_crowd)[rows.positions])
+            (rows.instances, rows.labels, file.areas(count_crowd=self.how.count_crowd)[rows.positions])
             for file, rows in zip(self.data.files, self.data.rows, strict=True)
         )
         sizes, n_unknown = count_sizes(instances, self.data.counts.n_samples, self.data.counts.labels)

@@ -142,7 +142,7 @@ def _boundaries(data: ByteArray) -> tuple[IntArray, IntArray] | None:
 
 
 def _after_space(data: ByteArray, positions: IntArray) -> IntArray | None:
-    """Move each position behind the white space that begins there; None if that is very long."""
+    """Move each position past the white space that begins there; None if there is very much of it."""
     end = len(data) - 1
     positions = np.minimum(positions, end)
     for _ in range(_LONGEST_SPACE):

@@ -224,7 +224,7 @@ class CocoFile:
         ]
 
     def areas(self, *, count_crowd: bool) -> npt.NDArray[np.float64]:
-        """Decode the area of each annotation, followed by those of all segments that count; NaN where there is none."""
+        """Decode the areas of all annotations, then those of all segments that count; NaN where an area is missing."""
         if self.annotations is None:
             return np.zeros(0)
         found: list[_Area] = decode(_list_at(self.readable, self.annotations), list[_Area], self.path)
@@ -410,7 +410,7 @@ def _categories(
 
 
 def _check_single_keys(file: CocoFile) -> None:
-    """Refuse a file that has one of the lists twice: readers differ in which of them they take."""
+    """Refuse a file that has one of the lists twice, since readers differ in which one they take."""
     skeleton = b"".join(file.skeleton(memoryview(file.readable)))
     if all(skeleton.count(b'"%s"' % key) < 2 for key in (b"images", b"annotations", b"categories")):
         return

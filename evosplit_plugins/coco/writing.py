@@ -38,10 +38,11 @@ class CocoOutput:
         source, subsets, options = to.source, to.subsets, to.options
         if options.images not in IMAGE_MODES:
             raise EvoSplitError(f"images={options.images!r} is unknown; choose one of {', '.join(IMAGE_MODES)}")
-        if (options.images == "none") != (source.image_root is None):
+        root = source.how.image_root
+        if (options.images == "none") != (root is None):
             raise EvoSplitError(
                 "to link or copy images say how and from where, for example images='symlink' and image_root='images'; "
-                f"given are images={options.images!r} and {'no' if source.image_root is None else 'an'} image_root="
+                f"given are images={options.images!r} and {'no' if root is None else 'an'} image_root="
             )
         self._data = data = source.data
         self._options = options
@@ -54,7 +55,7 @@ class CocoOutput:
             gzip=options.gzip,
         )
         links = options.images != "none"
-        folders = one_for_each(source.image_root, len(data.files), "image_root") if links else []
+        folders = one_for_each(root, len(data.files), "image_root") if links else []
         self._names = image_names(data) if links else []
         self._images = find_images(data, self._names, folders) if links else []
         self._output = Output(to, [file.path for file in data.files], list(dict.fromkeys(folders)))

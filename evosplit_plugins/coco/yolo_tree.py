@@ -30,7 +30,7 @@ class YoloTree:
 
     def __init__(self, to: Destination[CocoSource, CocoWriting]) -> None:
         source, subsets, options = to.source, to.subsets, to.options
-        if options.images == "none" or source.image_root is None:
+        if options.images == "none" or source.how.image_root is None:
             raise EvoSplitError(
                 "layout='yolo' is a tree of images and labels; say how the images come there and from where, for "
                 "example images='symlink' and image_root='images'"
@@ -42,7 +42,7 @@ class YoloTree:
         if not subsets.is_kfold:
             subset_keys(subsets.names)
         data = source.data
-        folders = one_for_each(source.image_root, len(data.files), "image_root")
+        folders = one_for_each(source.how.image_root, len(data.files), "image_root")
         self._options = options
         self._labels = data.counts.labels
         names = image_names(data)

@@ -8,8 +8,7 @@ each other, and a few near-duplicates. The same seed draws the same pictures.
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -20,6 +19,8 @@ from evosplit import EvoSplitError, MissingExtraError
 from evosplit_plugins.demo import things
 from evosplit_plugins.demo.things import Part, Point, Rng
 from evosplit_plugins.demo.worlds import HABITS, HEIGHT, SKY, WIDTH, WORLDS, Canvas, Guest
+from evosplit_plugins.files import PathLike
+from evosplit_plugins.progress import OnProgress
 from evosplit_plugins.staging import Plan
 from evosplit_plugins.ultralytics import box_line, label_path
 
@@ -216,13 +217,13 @@ def _plan(n_images: int, seed: int) -> list[Shot]:
 
 
 def draw_demo(
-    output_dir: str | os.PathLike[str],
+    output_dir: PathLike,
     *,
     n_images: int = 300,
     seed: int = 0,
     format: str = "coco",
     overwrite: bool = False,
-    on_progress: Callable[[float, str], object] | None = None,
+    on_progress: OnProgress | None = None,
 ) -> DemoSet:
     """Draw the demo data set in a directory: `images/*.jpg`, and `instances.json` or the label files of YOLO.
 
@@ -298,7 +299,7 @@ def draw_demo(
 
 
 def _draw(
-    shots: list[Shot], names: list[str], folder: Path, on_progress: Callable[[float, str], object]
+    shots: list[Shot], names: list[str], folder: Path, on_progress: OnProgress
 ) -> dict[str, Any]:
     """Draw the pictures into a folder and describe them as COCO does."""
     images: list[dict[str, Any]] = []

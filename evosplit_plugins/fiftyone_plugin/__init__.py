@@ -7,8 +7,9 @@ the public functions, `app` everything for the App.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from evosplit_plugins.on_demand import on_demand
 
 if TYPE_CHECKING:
     from evosplit_plugins.fiftyone_plugin.adapter import FiftyOneAdapter, FiftyOneReading, FiftyOneWriting
@@ -35,13 +36,7 @@ __all__ = [
     "undo_split",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module = "adapter" if name.startswith("FiftyOne") else "api"  # the adapter's module does not load FiftyOne
-    return getattr(import_module(f"{__name__}.{module}"), name)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+# The adapter's module does not load FiftyOne.
+__getattr__, __dir__ = on_demand(
+    __name__, __all__, lambda name: f"{__name__}.{'adapter' if name.startswith('FiftyOne') else 'api'}"
+)

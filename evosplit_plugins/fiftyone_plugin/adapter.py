@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from evosplit import Split
 from evosplit_plugins.adapter import Adapter, Destination, Location, Outcome, Write, WriteOptions
+from evosplit_plugins.files import PathLike
 from evosplit_plugins.options import option
 from evosplit_plugins.progress import OnProgress
 from evosplit_plugins.source import Source
@@ -82,7 +83,7 @@ class FiftyOneWriting(WriteOptions):
 
     overwrite: bool = option(False, "replace values of the field that EvoSplit did not write", kind="switch")
     keep_tags: bool = option(False, "leave the tags of earlier splits with other names", kind="switch")
-    manifest: str | os.PathLike[str] | None = option(
+    manifest: PathLike | None = option(
         None, "also write the split to a split.json", kind="path", metavar="PATH"
     )
 

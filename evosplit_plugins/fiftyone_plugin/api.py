@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +19,7 @@ from evosplit_plugins.fiftyone_plugin.exporting import export_subsets
 from evosplit_plugins.fiftyone_plugin.reading import Units, choose_fields, count_labels, files_of_units, root_dataset
 from evosplit_plugins.fiftyone_plugin.source import FiftyOneSource
 from evosplit_plugins.fiftyone_plugin.writing import check_field, check_values, undo_split, units_of, write_split
+from evosplit_plugins.files import PathLike
 from evosplit_plugins.options import call_with
 from evosplit_plugins.progress import OnProgress, Phases
 from evosplit_plugins.request import Request
@@ -38,8 +38,6 @@ __all__ = [
     "save_manifest",
     "undo_split",
 ]
-
-PathLike = str | os.PathLike[str]
 
 
 @checked_keywords()
@@ -255,8 +253,8 @@ def apply_split(
 @checked_keywords()
 def audit(
     samples: Any,
-    names: Sequence[str] | None = None,
     *,
+    names: Sequence[str] | None = None,
     field: str | None = None,
     label_field: str | Sequence[str] | None = None,
     near_duplicates: Any = None,

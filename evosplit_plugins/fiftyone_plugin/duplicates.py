@@ -154,7 +154,7 @@ def _rows(dataset: Any, units: Sequence[str]) -> dict[str, list[int]]:
 def _links(
     clusters: Clusters, rows_of_sample: Mapping[str, list[int]], units: Sequence[str], files: Sequence[str | None]
 ) -> Links:
-    """Link the rows of each cluster, and say which of them are not known there."""
+    """Link the rows of each cluster, and note how many rows the clusters do not know."""
     members: dict[int, set[int]] = {}
     known: set[int] = set()
     for sample, number in zip(clusters.ids, clusters.numbers.tolist(), strict=True):

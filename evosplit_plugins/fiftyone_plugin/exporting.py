@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
@@ -15,6 +14,7 @@ from evosplit_plugins.fiftyone_plugin import runs
 from evosplit_plugins.fiftyone_plugin.reading import choose_fields, is_generated, label_paths, name_of, root_dataset
 from evosplit_plugins.fiftyone_plugin.source import subset_names
 from evosplit_plugins.fiftyone_plugin.writing import subset_view
+from evosplit_plugins.files import PathLike
 from evosplit_plugins.progress import OnProgress
 from evosplit_plugins.staging import Plan, settle
 
@@ -32,7 +32,7 @@ def exportable_fields(samples: Any) -> list[str]:
 
 def export_subsets(
     samples: Any,
-    output: str | os.PathLike[str],
+    output: PathLike,
     names: Sequence[str] | None = None,
     *,
     format: str = "coco",

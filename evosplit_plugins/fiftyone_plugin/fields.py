@@ -236,7 +236,7 @@ def read_fields(
 def _read(
     samples: Any, units: Sequence[str], plain: Sequence[str], parts: Sequence[Any]
 ) -> tuple[dict[str, list[Any]], list[str], list[list[Any]]]:
-    """Read plain fields for each unit, and the paths of labels and boxes as they are, with the unit of each row."""
+    """Read plain fields by unit, and the paths of labels and boxes by row, with the unit of each row."""
     if is_generated(samples):
         keys_of_plain, *of_plain = Units.of(root_dataset(samples)).values(plain) if plain else [[]]
         keys, *columns = Units.of(samples).values(parts) if parts else [[]]
@@ -381,7 +381,7 @@ def _picture_areas(n_rows: int, columns: Sequence[Sequence[Any]]) -> Floats:
 
 
 def _share_of(box: str) -> Any:
-    """Return what to read for the shares of the picture that boxes cover; of frames, that is the boxes themselves.
+    """Return what to read to get the share of the picture that each box covers; for frames, the boxes themselves.
 
     The database multiplies, because a number for each box comes back four times as fast as the box.
     """

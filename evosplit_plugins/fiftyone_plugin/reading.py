@@ -236,7 +236,7 @@ class Units:
         return cls(samples, "id")
 
     def values(self, paths: Iterable[Any]) -> list[list[Any]]:
-        """Read the unit of each row and each path or expression, in one pass so that they stay aligned."""
+        """Read the unit of each row and the values of some paths or expressions, in one pass to keep them aligned."""
         asked = list(paths)
         if any(isinstance(path, MaskPath) for path in asked):
             return [list(chain.from_iterable(parts)) for parts in zip(*self._with_masks(asked), strict=True)]
@@ -244,7 +244,7 @@ class Units:
         return [self._units_of(keys), *columns]
 
     def chunks(self, paths: Iterable[str]) -> Iterator[list[Any]]:
-        """Read what `values` reads, some rows at a time, so that memory does not grow with what they hold.
+        """Read what `values` reads, but some rows at a time, to bound the memory.
 
         For labels and other texts, which need no conversion after they have come from the database.
         """
@@ -262,7 +262,7 @@ class Units:
             yield [self._units_of(keys), *columns]
 
     def _with_masks(self, asked: Sequence[Any]) -> Iterator[list[Any]]:
-        """Read what is asked, of masks the classes that they show, some rows at a time: reading them takes long."""
+        """Read the values some rows at a time, with the classes that masks show: masks are large."""
         masks = [path for path in asked if isinstance(path, MaskPath)]
         plain = [path for path in asked if not isinstance(path, MaskPath)]
         keys, rows, *columns = self.samples.values([self.key, "id", *plain])
@@ -373,7 +373,7 @@ class _Counter:
         self._found: list[list[tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]]] = [[] for _ in prefixes]
 
     def add(self, keys: Sequence[str], columns: Sequence[Sequence[Sequence[str | None]]]) -> None:
-        """Count the lists of names that each column has, one for each key."""
+        """Add one list of names for each key and column."""
         rows = self.units.of(keys, len(keys))
         for lists, (_, names), found in zip(columns, self._names, self._found, strict=True):
             lengths = np.fromiter(map(len, lists), dtype=np.int64, count=len(lists))

@@ -233,7 +233,7 @@ def _label_paths(
 
 
 def divided(source: FiftyOneSource, names: Sequence[str] | None) -> FiftyOneSource:
-    """Return the rows of a source that are in one of the subsets, those in two of them twice.
+    """Return the rows of a source that are in a subset; a row in two subsets is there twice.
 
     Parameters
     ----------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, overload
 
@@ -14,6 +13,7 @@ from evosplit.methods.base import Method
 from evosplit.rng import Seed
 from evosplit_plugins.audit import Audit
 from evosplit_plugins.audit import audit as judge
+from evosplit_plugins.files import PathLike
 from evosplit_plugins.hf.adapter import HfReading, HuggingFaceAdapter
 from evosplit_plugins.hf.reading import needed_key, read_dataset, read_divided
 from evosplit_plugins.hf.rows import AnyDataset, check_key, is_stream, leaves_of, merged, splits_of
@@ -30,7 +30,7 @@ __all__ = ["SplitOptions", "apply_split", "audit", "evosplit_hf", "read_counts"]
 
 Tables: TypeAlias = "Dataset | DatasetDict"
 Streams: TypeAlias = "IterableDataset | IterableDatasetDict"
-Saved: TypeAlias = "Split | str | os.PathLike[str]"
+Saved: TypeAlias = "Split | PathLike"
 Ratios: TypeAlias = "Mapping[str, float] | Sequence[float]"
 
 _READING = "reading the data set"
@@ -66,8 +66,8 @@ class SplitOptions(TypedDict, total=False):
 @checked_keywords()
 def read_counts(
     ds: AnyDataset,
-    label_column: str | Sequence[str] | None = None,
     *,
+    label_column: str | Sequence[str] | None = None,
     key: str | None = None,
     multi_hot: bool | None = None,
     threshold: float | None = None,
@@ -353,8 +353,8 @@ def apply_split(
 @checked_keywords()
 def audit(
     ds: DatasetDict,
-    label_column: str | Sequence[str] | None = None,
     *,
+    label_column: str | Sequence[str] | None = None,
     key: str | None = None,
     multi_hot: bool | None = None,
     threshold: float | None = None,

@@ -264,7 +264,7 @@ def _refuse_wrong(wrong_rows: IntArray, rows: IntArray | None, leaf: Leaf) -> No
 
 
 def _flatten(column: Any, fields: Sequence[str]) -> tuple[IntArray, Any]:
-    """Walk down to the values: all of them in one array, and how many belong to each row."""
+    """Return how many values each row has, and the values of all rows in one array."""
     lengths: IntArray | None = None
     n_rows = len(column)
     remaining = list(fields)

@@ -119,7 +119,7 @@ def picture_sizes(rows: Rows, leaf: Leaf) -> list[int | None]:
 
 
 def telling_column(rows: Rows, leaves: Sequence[Leaf], subsets: Placement) -> str | None:
-    """Find a column that identifies rows across subsets, by its name; not one that numbers the rows of each subset."""
+    """Find by its name a column that identifies rows across subsets, unless it only numbers the rows of each subset."""
     plain = {leaf.column: leaf for leaf in leaves if not leaf.fields and not leaf.depth and leaf.holds_labels}
     for name in (*FILE_COLUMNS, *ID_COLUMNS):
         if name in plain and plain[name].class_names is None:
@@ -140,7 +140,7 @@ def _is_numbering(values: list[Any]) -> bool:
 
 
 def same_media(ds: Dataset, subsets: Placement, on_progress: OnProgress | None) -> list[str | None]:
-    """Name each row after the first one with the same pictures and sounds, byte for byte; None if no other has them."""
+    """Name each row after the first one with byte-identical pictures and sounds; None if no other row has them."""
     kinds = {name: feature for name, feature in ds.features.items() if isinstance(feature, (Image, Audio))}
     if not kinds:
         raise EvoSplitError("same_bytes=True compares pictures, but no column holds any; leave it out, or use key=")

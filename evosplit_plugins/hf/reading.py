@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -19,6 +18,7 @@ from datasets import Dataset, DatasetDict, IterableDataset, load_dataset, load_f
 from datasets.exceptions import DatasetsError
 
 from evosplit import EvoSplitError, LabelCounts, Split
+from evosplit_plugins.files import PathLike
 from evosplit_plugins.hf.adapter import HfReading
 from evosplit_plugins.hf.columns import HowToCount, count_columns
 from evosplit_plugins.hf.fields import (
@@ -293,7 +293,7 @@ def needed_key(key: str | None) -> str:
     return key
 
 
-def load(path: str | os.PathLike[str], options: HfReading) -> Any:
+def load(path: PathLike, options: HfReading) -> Any:
     """Load a directory of `save_to_disk`, a folder or file of data, or a data set of the hub.
 
     Parameters

@@ -169,7 +169,7 @@ class Plan:
 
     @cached_property
     def folders(self) -> Sequence[Path]:
-        """The directories that are written into: the output directory, then those of files that lie elsewhere."""
+        """The directories to write into: the output directory, then those of single files outside of it."""
         singles = [path for path in (*self.reports, *self.manifests) if self._below_root(path) is None]
         return list(dict.fromkeys([*([] if self.root is None else [self.root]), *(path.parent for path in singles)]))
 
@@ -183,7 +183,7 @@ class Plan:
         return self.folders[spot[0]] / spot[1]
 
     def check_distinct(self, folder: Path, *, ignore_case: bool) -> None:
-        """Refuse two outputs in a folder that are the same file there, or of which one is a folder of another."""
+        """Refuse two outputs that would be one file in this folder, or one of which would be a folder of the other."""
         at = self.folders.index(folder)
         reserved = [RECORD] if at == 0 and self.root is not None else []
         places = [*reserved, *(place for where, place in self._spots if where == at)]
@@ -223,7 +223,7 @@ class Plan:
                 raise EvoSplitError(f"the output {root} leads through a link into the input {folder}; choose another")
 
     def _check_may_go(self, old: Mapping[Spot, State], known: Mapping[Spot, Entry], inputs: _Inputs) -> None:
-        """Refuse to take away what is an input, what was changed, and pictures that are nowhere else."""
+        """Refuse to remove inputs, changed files, and pictures that exist nowhere else."""
         kept = []
         names = Counter(state[:2] for state in old.values())
         for spot, state in old.items():

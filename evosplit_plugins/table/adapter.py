@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from typing import Any
 
 from evosplit.wording import Nouns
 from evosplit_plugins.adapter import Adapter, Destination, Location, Write, WriteOptions
+from evosplit_plugins.files import PathLike
 from evosplit_plugins.options import option
 from evosplit_plugins.progress import OnProgress
 from evosplit_plugins.staging import read_record
@@ -48,7 +48,7 @@ class TableReading:
     delimiter: str | None = option(
         None, "what stands between the labels of one text ('' if each text is one label)", kind="text", metavar="TEXT"
     )
-    label_table: str | os.PathLike[str] | None = option(
+    label_table: PathLike | None = option(
         None, "a table with a row for each label, where they are not in the table itself", kind="path", metavar="FILE"
     )
     label_table_id: str | None = option(
@@ -115,7 +115,7 @@ class TableAdapter(Adapter):
         return read_table(opened.engine, options, inputs=opened.names, need_labels=need_labels, files=opened)
 
     def read_subsets(self, paths: Sequence[str], options: Any, *, on_progress: OnProgress | None = None) -> TableSource:
-        """Read the subsets that a column tells apart, or files of which each is one."""
+        """Read subsets from a column that names them, or from one file each."""
         if on_progress is not None:
             on_progress(0.0, "reading")
         opened = open_files([Path(path) for path in paths], options, divided=True)

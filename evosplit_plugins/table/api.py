@@ -12,7 +12,7 @@ from evosplit.methods.base import Method
 from evosplit.rng import Seed
 from evosplit_plugins.audit import Audit
 from evosplit_plugins.calls import apply_as_called, audit_as_called, count_as_called, split_as_called
-from evosplit_plugins.files import as_texts
+from evosplit_plugins.files import PathLike, as_texts
 from evosplit_plugins.progress import OnProgress
 from evosplit_plugins.table.adapter import TableAdapter
 from evosplit_plugins.table.memory import InMemoryAdapter
@@ -92,10 +92,10 @@ def evosplit_table(
     unique_ids: bool = False,
     engine: str | None = None,
     column: str | None = None,
-    output: str | os.PathLike[str] | None = None,
+    output: PathLike | None = None,
     partition_by_split: bool = False,
     ids_only: bool = False,
-    report: str | os.PathLike[str] | None = None,
+    report: PathLike | None = None,
     overwrite: bool = False,
     dry_run: bool = False,
     group_by: str | Sequence[str] | None = None,
@@ -212,7 +212,7 @@ def evosplit_table(
 @checked_keywords()
 def apply_split(
     table: Any,
-    split: Split | str | os.PathLike[str],
+    split: Split | PathLike,
     *,
     id_column: str | None = None,
     label_column: str | Sequence[str] | None = None,
@@ -224,14 +224,14 @@ def apply_split(
     unique_ids: bool | None = None,
     engine: str | None = None,
     column: str | None = None,
-    output: str | os.PathLike[str] | None = None,
+    output: PathLike | None = None,
     partition_by_split: bool = False,
     ids_only: bool = False,
-    report: str | os.PathLike[str] | None = None,
+    report: PathLike | None = None,
     overwrite: bool = False,
     dry_run: bool = False,
     on_progress: OnProgress | None = None,
-) -> Any:
+) -> Divided:
     """Give the rows of a table the subsets of an existing split; they are found by id, whichever adapter made it.
 
     The split of a table whose rows were only counted finds them by their kind; it is applied to that same table.
@@ -249,14 +249,16 @@ def apply_split(
 
     Returns
     -------
-    object
-        The same kind of table with the new column; of files, the paths of what was written.
+    Divided
+        The table and the split, as for `evosplit_table`.
     """
     given = locals()
     if _in_files(table):
-        return list(apply_as_called(TableAdapter(), _with_output(table, output), given).files)
+        done = apply_as_called(TableAdapter(), _with_output(table, output), given)
+        return Divided(done.files[0], done.split)
     _refuse_output(output=output, partition_by_split=partition_by_split, ids_only=ids_only, dry_run=dry_run)
-    return apply_as_called(InMemoryAdapter(), [table], given).facts["table"]
+    done = apply_as_called(InMemoryAdapter(), [table], given)
+    return Divided(done.facts["table"], done.split)
 
 
 @checked_keywords()
@@ -316,7 +318,7 @@ def _in_files(table: Any) -> bool:
     return one or (several and all(isinstance(each, (str, os.PathLike)) for each in table))
 
 
-def _with_output(table: Any, output: str | os.PathLike[str] | None) -> list[str]:
+def _with_output(table: Any, output: PathLike | None) -> list[str]:
     if output is None:
         raise EvoSplitError("a table in files is never changed in place; name a directory with output=")
     return as_texts(table)

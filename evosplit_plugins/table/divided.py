@@ -55,7 +55,7 @@ class DividedSource(TableSource):
         return Shared(tuple(leaks), tuple(repeats))
 
     def _joined(self, columns: CellColumns, names: Sequence[str]) -> list[Leak]:
-        """Find the groups that subsets share, where rows are in one that share either of several values."""
+        """Find the groups that subsets share, where rows with an equal value in any column are one group."""
         found = self.queries.engine.fetch(self.queries.in_subsets(columns, MOST_IN_GROUPS + 1))
         if len(found) > MOST_IN_GROUPS:
             raise EvoSplitError(

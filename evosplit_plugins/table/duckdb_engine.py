@@ -96,7 +96,7 @@ class DuckEngine(Engine):
             return self.query(sql, **tables).to_arrow_table()
 
     def ascends(self, column: str) -> bool:
-        """Compare each value with the one before it, in the first rows before all; in whatever order they come."""
+        """Compare each value with the one before it, in the first rows and then in all; rows may come in any order."""
         at = self.quoted(column)
         for rows in (f"(SELECT {at} FROM {self.data} LIMIT {_FIRST})", self.data):
             further = f"SELECT {at} > lag({at}) OVER () AS more FROM {rows}"

@@ -83,7 +83,7 @@ class ColumnType:
 
 
 class Dialect(NamedTuple):
-    """How an engine writes an expression; `Engine` has a method of the same name for each, which says what it is."""
+    """The SQL expressions that engines write differently; the method of `Engine` of the same name documents each."""
 
     as_text: str
     as_texts: str
@@ -136,9 +136,9 @@ class Engine(ABC):
         return found
 
     def ascends(self, column: str) -> bool:
-        """Tell whether each value of a column is greater than the one before it, where that is quickly seen.
+        """Whether the values of a column strictly ascend, as far as that can be found out quickly.
 
-        Then no value is there twice, which is known without sorting or grouping.
+        If they do, no value is repeated, and nothing has to be sorted or grouped to know it.
         """
         return False
 

@@ -71,7 +71,7 @@ class TableSource(Source):
 
     @property
     def provenance(self) -> dict[str, Any]:
-        """Where the rows come from, and what tells cells apart, so that they can be found again."""
+        """Where the rows come from, and what defines the cells, so that a replay finds them again."""
         known = super().provenance
         if self.is_histogram and "cells" in self.state:
             columns: CellColumns = self.state["cells"].columns
@@ -226,7 +226,7 @@ class TableSource(Source):
         regex: str | None = None,
         copies: bool = False,
     ) -> Cells:
-        """Count the rows of each cell, and what is in each group, unless that was done for the same question."""
+        """Count the rows of each cell and group, unless the last call asked for the same."""
         asked = (tuple(groups), tuple(strata), repr(locks), tuple(names), regex, copies)
         if self.state.get("asked") != asked:
             columns, ids = self._lock_columns(groups, strata, locks, names)
@@ -248,7 +248,7 @@ class TableSource(Source):
             cells = replace(cells, columns=columns)
             within = None
             if columns.n_keys:
-                within = count_groups(self.queries, columns, cell_table(cells), self.called, **tables)
+                within = count_groups(self.queries, columns, cell_table(cells), **tables)
             named = {name: [each for each, j in ids.items() if names[j] == name] for name in locks} if ids else None
             self.state.update(
                 asked=asked, cells=cells, tables=tables, groups=within, named=named, regex=regex, said=said

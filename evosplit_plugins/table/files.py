@@ -46,7 +46,7 @@ class Opened:
 
     @property
     def base(self) -> str:
-        """The name of the file that is written: that of the only one that was read, or after the folder."""
+        """The name of the file to write: that of the only input file, else one made from the folder."""
         suffix = self.files[0].suffix.lower()
         return f"{self.stem}{'.jsonl' if suffix == '.json' else suffix}"
 

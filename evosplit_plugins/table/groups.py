@@ -50,9 +50,9 @@ class GroupedSplit(Split):
         """The subset of the rows with each combination of values."""
         return np.asarray(self.into[self.chosen if len(self.into) > 1 else 0])
 
-    def to_manifest(self, extra: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    def to_manifest(self) -> dict[str, Any]:
         """Return what `Split.to_manifest` does, with the subset of each group."""
-        manifest = super().to_manifest(extra)
+        manifest = super().to_manifest()
         source = manifest["source"]
         return {**manifest, "source": {**source, "cells": {**source["cells"], **self.told}}}
 
@@ -158,7 +158,7 @@ class Groups:
             ) from error
 
 
-def count_groups(queries: Queries, columns: CellColumns, cells: Any, called: str, **tables: Any) -> Groups:
+def count_groups(queries: Queries, columns: CellColumns, cells: Any, **tables: Any) -> Groups:
     """Let the engine count the rows of each cell in each group.
 
     Parameters
@@ -167,8 +167,6 @@ def count_groups(queries: Queries, columns: CellColumns, cells: Any, called: str
         What is asked.
     cells
         A table with the key and number of each cell.
-    called
-        What the table is called.
     **tables
         The table of locked rows, if there are any.
     """

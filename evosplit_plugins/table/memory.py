@@ -89,7 +89,7 @@ class InMemoryAdapter(TableAdapter):
         return replace(read_table(held.engine, options, need_labels=need_labels), held=held)
 
     def read_subsets(self, paths: Sequence[Any], options: Any, *, on_progress: OnProgress | None = None) -> TableSource:
-        """Read the subsets that a column tells apart."""
+        """Read subsets from a column that names them."""
         held = _held(paths, options, on_progress)
         return replace(read_table(held.engine, options, divided=True), held=held)
 

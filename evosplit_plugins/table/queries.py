@@ -134,7 +134,7 @@ class Queries:
         return f"SELECT min({self._id_text}) AS example FROM {self.engine.data} AS d"
 
     def tested(self, conditions: Sequence[str], shown: Sequence[str]) -> list[tuple[int, Any]]:
-        """Count the rows where each condition holds, and find an example of a column there, all in one pass."""
+        """For each condition, count its rows and find an example of a column among them, all in one pass."""
         told = [
             f"count(CASE WHEN {condition} THEN 1 END) AS n{number}, "
             f"min(CASE WHEN {condition} THEN {self.engine.as_text(at)} END) AS example{number}"
@@ -163,7 +163,7 @@ class Queries:
         return f"SELECT {at} AS value, count(*) AS n FROM {self.engine.data} GROUP BY {at} LIMIT {most}"
 
     def histogram(self, cells: CellColumns, most: int | None = None) -> str:
-        """Count the rows of each cell, and give the number that stands for it; of at most so many cells.
+        """Count the rows of each cell and return them with its key, for at most `most` cells.
 
         Rows are grouped as they are first: that leaves few lists to sort.
         """
@@ -182,7 +182,7 @@ class Queries:
         return f"SELECT count(*) AS n FROM ({self.histogram(cells)}) AS c"
 
     def in_groups(self, cells: CellColumns, most: int | None = None) -> str:
-        """Count the rows of each cell in each group, locked ones by themselves; the table `cells` holds the cells."""
+        """Count the rows of each cell of the table `cells` in each group, locked rows apart."""
         given = {f"g{number}": key for number, key in enumerate(self._keys(cells))}
         names = list(given)
         given |= {"lock": self._lock(cells), "cell_key": self._key(cells)}
@@ -207,7 +207,7 @@ class Queries:
         return f"SELECT count(CASE WHEN {odd} THEN 1 END) AS n FROM {self.engine.data} AS d"
 
     def copies(self, cells: CellColumns, most: int) -> str:
-        """Give the pictures that several rows show, how many these are, and the subsets in which they stay."""
+        """Give the pictures of several rows, with their number and the first and last subset they are locked in."""
         rows = _selected({"picture": self.picture(), "lock": self._lock(cells)}, self._rows(cells))
         return (
             f"SELECT picture, count(*) AS n, min(lock) AS first, max(lock) AS last FROM ({rows}) AS k "
@@ -278,7 +278,7 @@ class Queries:
     # Rows and their subsets
 
     def limits(self, cells: CellColumns, seed: int, n_limits: int) -> str:
-        """Find the hash at which each subset of a cell ends, and the one after it.
+        """Find the hash with which each subset of a cell ends, and the next hash.
 
         The table `cells` has for each limit the number of rows up to it (`upto`), and a range of hashes in which it
         lies as good as certainly (`low`, `high`): only hashes in these are sorted. A limit outside of its range is

@@ -80,7 +80,7 @@ def data_files(paths: Sequence[Path]) -> tuple[list[Path], str]:
 
 
 def partition_root(paths: Sequence[Path]) -> Path | None:
-    """Return the folder that holds partitions named as Hive does, such as `split=train`; None if there are none.
+    """Return the folder of Hive partitions such as `split=train`; None if there are no such partitions.
 
     Of a single file, whatever the folder is called that it lies in, all columns are in the file.
     """
@@ -266,7 +266,7 @@ def _field(element: ColumnType, name: str, field: str, shown: str) -> str | None
 
 
 def _checked_rows(queries: Queries, called: str, *, unique: bool, divided: bool) -> tuple[int, bool]:
-    """Count the rows; refuse missing ids, and repeated ones unless it is divided: then tell whether there are any."""
+    """Count the rows and tell whether ids are repeated; only a divided table may repeat ids, none may lack them."""
     found = queries.engine.first(queries.sizes())
     n_rows, n_ids = int(found["n_rows"]), int(found["n_ids"])
     if n_rows == 0:
@@ -294,7 +294,7 @@ def _checked_rows(queries: Queries, called: str, *, unique: bool, divided: bool)
 
 
 def _checked_texts(queries: Queries, how: TableReading, called: str) -> Labels:
-    """Tell texts that are lists in JSON, and refuse to guess whether a comma separates labels or belongs to one."""
+    """Find out whether texts are JSON lists; refuse to guess whether a comma separates labels or belongs to one."""
     engine, labels = queries.engine, queries.labels
     if engine.columns[labels.column].kind != "text":
         return labels
@@ -322,7 +322,7 @@ def _checked_texts(queries: Queries, how: TableReading, called: str) -> Labels:
 
 
 def _check_counts(queries: Queries, called: str) -> None:
-    """Refuse what is no count; which column it is in is asked only then, since there may be thousands."""
+    """Refuse what is no count, with the name of its column, which is only then looked for: there may be thousands."""
     engine = queries.engine
     wrong = {}
     for name in queries.labels.columns:

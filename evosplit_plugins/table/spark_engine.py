@@ -219,6 +219,7 @@ def _has_stopped(frame: Any) -> bool:
     session = frame.sparkSession
     if hasattr(session, "is_stopped"):  # Spark Connect
         return bool(session.is_stopped)
+    # Private, but the public ways tell only of the session that is active in this thread.
     started = getattr(session.sparkContext, "_jsc", None)
     return started is None or bool(started.sc().isStopped())
 

@@ -120,7 +120,7 @@ def _limits(source: TableSource, cells: Cells, quotas: Any, seed: int, tables: M
 
 
 class TableOutput:
-    """What one command is about to write; what can be refused before the search is refused when it is made."""
+    """What one command will write; making it refuses all that can be refused before the search."""
 
     def __init__(self, to: Destination[TableSource, TableWriting]) -> None:
         source, subsets, root, options = to.source, to.subsets, to.root, to.options

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from evosplit.wording import Nouns
 from evosplit_plugins.adapter import Adapter, Destination, Location, Write, WriteOptions
+from evosplit_plugins.files import PathLike
 from evosplit_plugins.options import option
 from evosplit_plugins.progress import OnProgress
 from evosplit_plugins.yolo.description import looks_like_yolo
@@ -23,10 +23,10 @@ __all__ = ["YoloAdapter", "YoloReading", "YoloWriting"]
 class YoloReading:
     """How to read a YOLO data set; `evosplit_yolo` describes the options."""
 
-    root: str | os.PathLike[str] | None = option(
+    root: PathLike | None = option(
         None, "the folder of the data set, where the yaml file names another", kind="path", metavar="DIR"
     )
-    names: str | os.PathLike[str] | None = option(
+    names: PathLike | None = option(
         None, "a file with the names of the classes, one in each line", kind="path", metavar="FILE"
     )
     drop_bad: bool = option(False, "leave out images whose label files Ultralytics rejects", kind="switch")

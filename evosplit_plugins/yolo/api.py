@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from evosplit import LabelCounts, Split
@@ -173,7 +172,7 @@ def apply_split(
     overwrite: bool = False,
     dry_run: bool = False,
     on_progress: OnProgress | None = None,
-) -> list[Path]:
+) -> Split:
     """Write the subsets of an existing split, whichever adapter made it.
 
     Parameters
@@ -189,10 +188,10 @@ def apply_split(
 
     Returns
     -------
-    list of Path
-        The files written, images and labels aside.
+    Split
+        The split of these images, in their order.
     """
-    return list(apply_as_called(YoloAdapter(), as_texts(data), locals()).files)
+    return apply_as_called(YoloAdapter(), as_texts(data), locals()).split
 
 
 @checked_keywords()

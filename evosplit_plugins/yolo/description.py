@@ -279,7 +279,7 @@ def _from_folder(folder: Path, root: Any) -> Description:
     lists = [path for path in inside if path.name.startswith(_AUTOSPLIT) and path.suffix == ".txt"]
     if lists:
         return _from_lists(lists, root)
-    return _from_bare_folder(folder, root)
+    return _from_bare_folder(folder)
 
 
 def _from_folds(files: Sequence[Path], root: Any) -> Description:
@@ -361,7 +361,7 @@ def _from_darknet(path: Path, root: Any) -> Description:
     return replace(described, names=_names_in(names_file), inputs=(path, names_file))
 
 
-def _from_bare_folder(folder: Path, root: Any) -> Description:
+def _from_bare_folder(folder: Path) -> Description:
     """Read a folder that nothing describes: images/, train/images/, images with labels beside them, or classes."""
     base = absolute(folder)
     disk = Disk()

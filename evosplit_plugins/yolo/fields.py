@@ -47,7 +47,7 @@ class YoloSource(Source):
 
     @cached_property
     def pictures(self) -> Sequence[str | None]:
-        """The name of each picture; Roboflow's copies of one source are one picture, whatever folder they are in."""
+        """The name of each picture; Roboflow's copies of one source are one picture, also in different folders."""
         return [picture_of(short_name(name) if name and ".rf." in name else name or "") for name in self.files or ()]
 
     def fields(self, *, groups: Sequence[str], strata: Sequence[str]) -> Fields:

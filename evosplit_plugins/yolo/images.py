@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from evosplit import EvoSplitError
+from evosplit_plugins.files import PathLike
 
 __all__ = ["Disk", "Listed", "absolute", "is_image", "read_list", "read_text"]
 
@@ -27,7 +28,7 @@ def is_image(name: str) -> bool:
     return bool(dot) and suffix.lower() in _SUFFIXES
 
 
-def absolute(path: str | os.PathLike[str]) -> str:
+def absolute(path: PathLike) -> str:
     """Write a path in full, with slashes, "." and ".." taken out but no link followed."""
     return Path(os.path.normpath(Path(path).absolute())).as_posix()
 

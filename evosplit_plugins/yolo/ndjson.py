@@ -68,7 +68,7 @@ def _names(given: Any, where: str) -> tuple[str, ...]:
 
 
 def _classes(entry: Mapping[str, Any], where: str) -> tuple[int, ...]:
-    """Return the first number of each distinct annotation, of the first kind that there are any of."""
+    """Return the class of each distinct annotation, of the first kind (boxes, segments, ...) that the image has."""
     annotations = entry.get("annotations") or {}
     kinds = annotations.values() if isinstance(annotations, dict) else [annotations]
     given: Any = next((each for each in kinds if each), [])

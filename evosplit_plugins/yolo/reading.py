@@ -156,7 +156,7 @@ def _source(
 
 
 def _ids(described: Description, images: Sequence[str]) -> tuple[Description, list[str]]:
-    """Return the path of each image below the root, which is moved up if it does not contain all of them."""
+    """Return each image's path below the root; the root moves up as far as is needed to contain all images."""
     for image in images:
         try:
             image.encode()
@@ -246,7 +246,7 @@ def _areas(label_files: Sequence[str | None], rules: Rules) -> list[list[tuple[i
 
 
 def _read_files(paths: Sequence[str], tell: Callable[[float], object] = lambda done: None) -> list[bytes]:
-    """Read many small files; those of one folder are opened relative to it, which is quicker."""
+    """Read many small files, each opened relative to its folder, which is quicker."""
     contents: list[bytes] = []
     handle, folder = -1, ""
     relative = os.open in os.supports_dir_fd

@@ -99,7 +99,7 @@ class YoloOutput:
         return asked or "lists"
 
     def _free_name(self) -> str:
-        """Name the yaml file: not data.yaml where another one is, which could be what was read."""
+        """Return the name of the yaml file; not "data" where a yaml file exists that may be an input."""
         own = {name for run in read_record(self._root) if run.writer == self._source.adapter for name in run.files}
         read = [path for path in self._source.description.inputs if path.exists()]
         there = self._root.glob("*.y*ml") if self._root.is_dir() else ()
@@ -217,7 +217,7 @@ class YoloOutput:
         return "", 0
 
     def _tree(self, split: Split) -> Iterator[_Link]:
-        """Give each image its place, and each label file the one where it is looked for from there."""
+        """Yield a link for each image, and one for each label file, to the path where Ultralytics looks for it."""
         kind = self._source.description.kind
         given: set[str] = set()
         for name in split.names:

@@ -14,12 +14,15 @@ from pathlib import Path
 import jsonschema
 import numpy as np
 import pytest
-from adapter_hosts import HOSTS, label_counts, make_host, samples
+from adapter_hosts import HOSTS, label_counts, samples
 
 import evosplit
 from evosplit import EvoSplitError, LabelCounts, Split
 from evosplit.manifest import manifest_schema
 from evosplit_plugins.audit import audit
+from evosplit_plugins.cli import main
+from evosplit_plugins.options import options_of
+from evosplit_plugins.registry import detect
 from evosplit_plugins.request import Request
 from evosplit_plugins.staging import RECORD, Staging, read_record
 from evosplit_plugins.walk import apply_with, replay, run, split_with
@@ -30,31 +33,37 @@ RATIOS = {"train": 0.6, "val": 0.2, "test": 0.2}
 @pytest.fixture(params=HOSTS)
 def host(request, tmp_path):
     """Give one host after the other."""
-    return make_host(request.param, tmp_path / "host", request)
+    return HOSTS[request.param].made(tmp_path / "host", request)
 
 
-@pytest.fixture(params=[name for name in HOSTS if name != "tags"])
+@pytest.fixture(params=[name for name, host in HOSTS.items() if host.is_ours])
 def own_host(request, tmp_path):
     """Give the hosts of EvoSplit's own adapters."""
-    return make_host(request.param, tmp_path / "host", request)
+    return HOSTS[request.param].made(tmp_path / "host", request)
 
 
-@pytest.fixture(params=[name for name in HOSTS if name not in ("tags", "yolo")])
+@pytest.fixture(params=[name for name, host in HOSTS.items() if host.has_fields])
 def field_host(request, tmp_path):
     """Give the hosts whose samples have fields of any name."""
-    return make_host(request.param, tmp_path / "host", request)
+    return HOSTS[request.param].made(tmp_path / "host", request)
 
 
-@pytest.fixture(params=[name for name in HOSTS if name != "fiftyone"])
+@pytest.fixture(params=[name for name, host in HOSTS.items() if not host.has_fields])
+def folder_host(request, tmp_path):
+    """Give the hosts whose samples have no field but their folder."""
+    return HOSTS[request.param].made(tmp_path / "host", request)
+
+
+@pytest.fixture(params=[name for name, host in HOSTS.items() if host.in_files])
 def file_host(request, tmp_path):
     """Give the hosts whose subsets are written into a directory."""
-    return make_host(request.param, tmp_path / "host", request)
+    return HOSTS[request.param].made(tmp_path / "host", request)
 
 
-@pytest.fixture(params=["coco", "hf", "table"])
+@pytest.fixture(params=[name for name, host in HOSTS.items() if host.reading_ids is not None])
 def id_host(request, tmp_path):
     """Give the hosts whose samples have ids of their own."""
-    return make_host(request.param, tmp_path / "host", request)
+    return HOSTS[request.param].made(tmp_path / "host", request)
 
 
 def read(host, data=None, **options):
@@ -67,7 +76,7 @@ def split(host, request, output=None, data=None, **more):
     """Write samples, split and write them through the adapter of a host; returns the outcome."""
     adapter = host.adapter()
     paths = host.write(samples() if data is None else data)
-    target = output if adapter.needs_output else None
+    target = host.output(output)
     return split_with(adapter, paths, request, output=target, reading=adapter.reading(**host.reading), **more)
 
 
@@ -213,6 +222,21 @@ class TestSplitting:
         strata = {"weather": [sample.weather for sample in data]}
         assert by_file(outcome.split) == reference(data, strata=strata)[1]
 
+    def test_folders(self, folder_host):
+        """Where the only field is the folder, it makes groups and is balanced like those of the engine."""
+        data = folder_host.in_order(
+            [replace(each, name=f"{each.weather}{n % 4}/{each.name}") for n, each in enumerate(samples())]
+        )
+        source = read(folder_host, data)
+        folders = [os.path.dirname(name) for name in source.files]  # noqa: PTH120  (names, not paths of this machine)
+        assert len(set(folders)) == 12
+        for asked, taken in (
+            ({"group_by": "folder"}, {"groups": folders}),
+            ({"stratify_by": "folder"}, {"strata": {"folder": folders}}),
+        ):
+            made = run(source, Request(ratios=RATIOS, **asked), adapter=folder_host.adapter())
+            assert made.assignment.tolist() == reference(data, **taken)[0].assignment.tolist()
+
     def test_copies_stay_together(self, field_host, tmp_path):
         """Two samples of one picture never part, unless that is asked for; a note says how many there are."""
         data = samples()
@@ -290,8 +314,8 @@ class TestBadRequests:
         ("asked", "message"),
         [
             ({"ratios": {"train": 0.5, "test": 0.6}}, "sum to 1.1"),
-            ({"ratios": {"train": 0.5}}, r"1 subset\(s\) make no split"),
-            ({"folds": 1}, "folds make no split"),
+            ({"ratios": {"train": 0.5}}, "1 subset makes no split"),
+            ({"folds": 1}, "folds=1 makes no split"),
             ({"ratios": RATIOS, "group_by": "nope"}, "nope"),
             ({"ratios": RATIOS, "group_regex": "("}, "is no regular expression"),
             ({"ratios": RATIOS, "group_regex": "zzz"}, "finds no text in any file name"),
@@ -319,7 +343,7 @@ class TestReplay:
     @pytest.mark.parametrize("maker", HOSTS)
     def test_manifest_of_any_adapter(self, host, maker, tmp_path, request):
         """Whoever saved it, with whatever ids: samples are found by their files, in any order."""
-        other = make_host(maker, tmp_path / "maker", request)
+        other = HOSTS[maker].made(tmp_path / "maker", request)
         source = read(other)
         made = run(source, Request(ratios=RATIOS, seed=1), adapter=other.adapter())
         manifest = tmp_path / "saved.json"
@@ -329,7 +353,7 @@ class TestReplay:
         assert content["source"]["adapter"] == maker
         adapter = host.adapter()
         paths = host.write(samples()[::-1])
-        target = tmp_path / "again" if adapter.needs_output else None
+        target = host.output(tmp_path / "again")
         outcome = apply_with(adapter, paths, manifest, output=target, reading=host.reading)
         assert by_file(outcome.split) == by_file(made)
         assert host.subsets(tmp_path / "again", made.names) == by_file(made)
@@ -340,7 +364,7 @@ class TestReplay:
         adapter = host.adapter()
         made = run(read(host), Request(folds=4, method="random"), adapter=adapter)
         made.save(tmp_path / "saved.json")
-        target = tmp_path / "again" if adapter.needs_output else None
+        target = host.output(tmp_path / "again")
         outcome = apply_with(
             adapter, host.write(samples(), "again"), tmp_path / "saved.json", output=target, reading=host.reading
         )
@@ -389,7 +413,7 @@ class TestReplay:
         adapter = host.adapter()
         made = run(read(host), Request(ratios=RATIOS, method="random"), adapter=adapter)
         made.save(tmp_path / "saved.json")
-        target = tmp_path / "again" if adapter.needs_output else None
+        target = host.output(tmp_path / "again")
         data = [replace(sample, name=f"other{number}.jpg") for number, sample in enumerate(samples(39))]
         with pytest.raises(EvoSplitError, match=r"is not what was split|is one of 40 rows"):
             apply_with(adapter, host.write(data, "other"), tmp_path / "saved.json", output=target, reading=host.reading)
@@ -433,7 +457,7 @@ class TestWriting:
         adapter = field_host.adapter()
         paths, reading = field_host.write(samples()), adapter.reading(**field_host.reading)
         before = adapter.read(paths, reading)
-        output = tmp_path / "out" if adapter.needs_output else None
+        output = field_host.output(tmp_path / "out")
         split_with(adapter, paths, Request(ratios=RATIOS, method="random"), output=output, reading=reading)
         after = adapter.read(paths, reading)
         assert after.counts.ids.tolist() == before.counts.ids.tolist()
@@ -452,7 +476,7 @@ class TestWriting:
             writing = adapter.writing(report=page, dry_run=dry_run)
             split(host, Request(ratios=RATIOS, method="random"), tmp_path / "out", writing=writing)
             assert "EvoSplit" in page.read_text(encoding="utf-8")
-            assert (tmp_path / "out").exists() == (not dry_run and adapter.needs_output)
+            assert (tmp_path / "out").exists() == (not dry_run and host.in_files)
 
     @pytest.mark.parametrize("what", ["an input", "a link to it", "a hard link to it", "a folder", "another file"])
     def test_page_in_the_way(self, file_host, tmp_path, what):
@@ -533,7 +557,7 @@ class TestWriting:
         with pytest.raises(KeyboardInterrupt):
             split(host, Request(ratios=RATIOS, effort="fast"), tmp_path / "out", on_progress=interrupt)
         assert not (tmp_path / "out").exists()
-        if not host.adapter().needs_output:
+        if not host.in_files:
             assert host.subsets(None, tuple(RATIOS)) == {}
 
     @pytest.mark.parametrize("moment", [0.0, 0.5])
@@ -548,13 +572,13 @@ class TestWriting:
             if done >= moment:
                 raise KeyboardInterrupt
 
-        output = tmp_path / "out" if adapter.needs_output else None
+        output = host.output(tmp_path / "out")
         with pytest.raises(KeyboardInterrupt):
             apply_with(
                 adapter, paths, tmp_path / "saved.json", output=output, reading=host.reading, on_progress=interrupt
             )
         assert not (tmp_path / "out").exists()
-        if not adapter.needs_output:
+        if not host.in_files:
             assert host.subsets(None, tuple(RATIOS)) == {}
 
     def test_silence(self, host, tmp_path, capfd):
@@ -582,7 +606,7 @@ class TestWriting:
         made = split(host, Request(ratios=RATIOS, effort="fast"), tmp_path / "out", on_progress=on_progress).split
         check()
         adapter = host.adapter()
-        output = tmp_path / "again" if adapter.needs_output else None
+        output = host.output(tmp_path / "again")
         paths = host.write(samples(), "again")
         apply_with(adapter, paths, made, output=output, reading=host.reading, on_progress=on_progress)
         check()
@@ -604,6 +628,15 @@ class TestFunctions:
             more |= {"output": tmp_path / verb}
         return function(*given, **{name: value for name, value in more.items() if name in known})
 
+    def test_options_are_named(self, own_host):
+        """Data, ratios, a split and an output come first, in this order; everything else is given by name."""
+        first = {"count": [], "split": ["output", "ratios"], "apply": ["split", "output"], "audit": []}
+        for verb, function in own_host.functions().items():
+            taken = inspect.signature(function).parameters.values()
+            _, *others = [each.name for each in taken if each.kind is not each.KEYWORD_ONLY]
+            assert others == [name for name in first[verb] if name in others], verb
+            assert others or not first[verb], verb
+
     def test_they_are_one_walk(self, own_host, tmp_path):
         """Counts and split are those of the adapter; a replay and an audit start from what was split."""
         source = read(own_host)
@@ -616,7 +649,10 @@ class TestFunctions:
         made = self.call(own_host, "split", given, tmp_path=tmp_path, **asked)
         split = made if isinstance(made, Split) else made[1]
         assert split.assignment.tolist() == expected.assignment.tolist()
-        self.call(own_host, "apply", given, split, tmp_path=tmp_path)
+        again = self.call(own_host, "apply", given, split, tmp_path=tmp_path)
+        assert type(again) is type(made[0] if own_host.name == "hf" else made)  # which takes return_split= to tell it
+        if isinstance(again, Split):
+            assert again.assignment.tolist() == expected.assignment.tolist()
         divided = own_host.write_subsets({"train": samples()[:28], "test": samples()[28:]})
         judged = self.call(own_host, "audit", own_host.for_python(divided), compare=False, tmp_path=tmp_path)
         assert judged.split.sizes == (28, 12)
@@ -627,10 +663,7 @@ class TestFunctions:
         made = run(read(own_host), Request(ratios=RATIOS, method="random"), adapter=own_host.adapter())
         divided = own_host.write_subsets({"train": samples()[:28], "test": samples()[28:]})
         arguments = {"apply": (given, made), "audit": (own_host.for_python(divided),)}
-        for verb, function in own_host.functions().items():
-            if "on_progress" not in inspect.signature(function).parameters:
-                assert (own_host.name, verb) == ("fiftyone", "count")
-                continue
+        for verb in own_host.functions():
             seen = []
 
             def on_progress(done, message, seen=seen):
@@ -642,6 +675,38 @@ class TestFunctions:
             assert seen == sorted(seen), verb
             assert (seen[0] >= 0, seen[-1]) == (True, 1.0), verb
             assert len(set(seen)) > 1, verb
+
+
+class TestShell:
+    """The commands are made from what the adapter declares, and mean the same as in Python."""
+
+    @staticmethod
+    def flags(host):
+        """Write the reading options for this data as flags."""
+        values = {name: [value] if isinstance(value, str) else value for name, value in host.reading.items()}
+        known = {each.name: each.flag for each in options_of(host.adapter().reading)}
+        return [word for name, several in values.items() for value in several for word in (known[name], value)]
+
+    def test_commands(self, own_host, tmp_path):
+        """A path is enough to split, replay and audit files; a dataset of FiftyOne is named after its adapter."""
+        output, again = tmp_path / "out", tmp_path / "again"
+        paths = own_host.write(samples())
+        made = reference(own_host.in_order(samples()), seed=5)[1]
+        in_files = own_host.in_files
+        first = [] if in_files else [own_host.name]
+        asked = [word for name, ratio in RATIOS.items() for word in ("--subset", f"{name}:{ratio}")]
+        asked += ["--seed", "5", *self.flags(own_host)]
+        into = ["-o", str(output)] if in_files else ["--manifest", str(tmp_path / "split.json")]
+        assert main([*first, "split", *paths, *into, *asked, "--quiet"]) == 0
+        assert own_host.subsets(output, tuple(RATIOS)) == made
+        assert main([*first, "audit", *own_host.written(output), "--no-compare", "--quiet", *self.flags(own_host)]) == 0
+        saved = output / "split.json" if in_files else tmp_path / "split.json"
+        into = ["-o", str(again)] if in_files else ["--overwrite"]
+        paths = own_host.write(samples()[::-1], "again")
+        assert main([*first, "apply", str(saved), *paths, *into, "--quiet"]) == 0
+        assert own_host.subsets(again, tuple(RATIOS)) == made
+        if in_files:
+            assert (detect(paths), detect([str(output)], "audit")) == (own_host.name, own_host.name)
 
 
 class TestAudit:
@@ -683,9 +748,7 @@ class TestAudit:
         """What an adapter wrote, it judges to be clean."""
         adapter = host.adapter()
         outcome = split(host, Request(ratios=RATIOS), tmp_path / "out")
-        where = [host.dataset.name] if not adapter.needs_output else [str(tmp_path / "out")]
-        if host.name == "tags":
-            where = [str(tmp_path / "out" / f"{name}.tags") for name in RATIOS]
+        where = host.written(tmp_path / "out")
         judged = audit(adapter.read_subsets(where, adapter.reading(**host.reading)), compare=False)
         assert judged.failures() == []
         assert sorted(judged.split.sizes) == sorted(outcome.split.sizes)

@@ -59,13 +59,13 @@ def test_schema_is_a_schema():
 def test_every_split_is_valid_and_comes_back(made, tmp_path):
     """What is saved follows the schema, holds no key that it does not describe, and gives the same split again."""
     split = made()
-    split.save(tmp_path / "split.json", extra={"source": "somewhere"})
+    split.save(tmp_path / "split.json")
     manifest = checked(json.loads((tmp_path / "split.json").read_text(encoding="utf-8")))
     assert manifest.keys() <= manifest_schema()["properties"].keys()
     again = Split.load(tmp_path / "split.json")
     assert again.quotas(COUNTS.ids[::-1]).tolist() == split.table[::-1].tolist()
     assert again.best_ed == split.best_ed
-    assert again.to_manifest(extra={"source": "somewhere"}) == manifest
+    assert again.to_manifest() == manifest
 
 
 def test_unknown_keys_are_ignored():

@@ -130,7 +130,7 @@ def test_bad_arguments(options, message):
 
 def test_bad_folds():
     """More folds than samples are refused."""
-    with pytest.raises(EvoSplitError, match="9 folds for 8 samples"):
+    with pytest.raises(EvoSplitError, match="n_splits=9 is too many for 8 samples"):
         kfold(COUNTS, 9)
 
 

@@ -387,7 +387,7 @@ def test_lengths_that_do_not_fit():
         list(EvoSplitKFold(2).split(np.zeros(4), [0, 1, 0]))
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         list(EvoSplitKFold(2).split(np.zeros(3), [0, 1, 0], [1, 2]))
-    with pytest.raises(EvoSplitError, match="5 folds for 3 samples"):
+    with pytest.raises(EvoSplitError, match="n_splits=5 is too many for 3 samples"):
         list(EvoSplitKFold(5).split(np.zeros(3), [0, 1, 0]))
     with pytest.raises(EvoSplitError, match="ask for 3 and 2 of 4 samples"):
         list(EvoSplitShuffleSplit(test_size=3, train_size=2).split(np.zeros(4), [0, 1, 0, 1]))

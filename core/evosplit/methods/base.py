@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +16,7 @@ from evosplit.rng import Stream
 __all__ = ["EFFORTS", "Method", "OnProgress", "Run", "Solution"]
 
 EFFORTS = ("fast", "normal", "thorough")
-OnProgress = Callable[[float, str], Any]
+OnProgress: TypeAlias = Callable[[float, str], "bool | None"]
 
 
 @dataclass

@@ -31,7 +31,7 @@ NO_CHOICE = (
 
 
 def every_split(problem: SplitProblem, start: Ints) -> Solution | None:
-    """Evaluate every placement with the best possible sizes, provided that they are no worse than those of `start`.
+    """Evaluate every placement with the best possible sizes, unless the sizes of `start` are better.
 
     Among the placements that lack the fewest labels, the non-dominated ones are returned: the exact front. If it has
     more than `MOST_POINTS` points, the best in each objective and the best on average are kept. Returns None if there

@@ -118,7 +118,7 @@ class IterativeStratification:
 
 
 def _presence(problem: SplitProblem, unlabelled: bool) -> sp.csr_array:
-    """Lay out which labels each type has and, in columns of their own, whether it has none, and which strata."""
+    """Return which labels and strata each type has, and if `unlabelled`, in a last column, whether it has no label."""
     spans = [(0, problem.counts.n_labels), *((b.start, b.stop) for b in problem.blocks if b.name == "strata")]
     if unlabelled:
         spans.append((problem.empty_column, problem.empty_column + 1))

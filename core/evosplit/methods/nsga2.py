@@ -178,11 +178,11 @@ class _Selection(Protocol):
     """Decides which individuals survive, and which of two survivors becomes a parent."""
 
     def survive(self, scores: Floats, n: int, rng: np.random.Generator) -> tuple[Rows, int]:
-        """Return the n best, those that no other one dominates first, and how many these are."""
+        """Return the n best, the non-dominated ones first, and the number of the latter."""
         ...
 
     def compare(self, pairs: Rows, rng: np.random.Generator) -> Rows:
-        """Return the winner of each pair; the survivors are counted in the order in which `survive` returned them."""
+        """Return the winner of each pair; survivors are numbered in the order of `survive`."""
         ...
 
 

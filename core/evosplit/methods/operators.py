@@ -88,7 +88,7 @@ class Genetics:
 
     @cached_property
     def odds(self) -> Floats:
-        """The odds of each column overall; -1 for a column that fills its block, which counts as no deviation."""
+        """The odds of each column in the whole; -1 for a column that fills its block and so can have no deviation."""
         totals = self.problem.copies @ self.features
         odds = np.empty(len(totals))
         for block in self.blocks:

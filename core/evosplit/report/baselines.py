@@ -67,7 +67,7 @@ _cache: WeakKeyDictionary[LabelCounts, dict[Any, Baselines]] = WeakKeyDictionary
 
 
 def enough_draws(entries: int) -> int:
-    """Return how many random splits to draw, given the number of counts that each of them sums.
+    """Return how many random splits to draw, given the number of counts to add up for each.
 
     Small sets, whose random splits differ most, get a hundred; the largest five.
 

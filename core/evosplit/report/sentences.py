@@ -26,7 +26,7 @@ _ALIKE = 1.05  # times closer or further up to which two splits are called as cl
 
 @dataclass(frozen=True)
 class Highlight:
-    """A number to see first: what it is about, what it means, and whether it is "good", "bad" or neither ("")."""
+    """A number to show first: its name, its meaning, and its grade: "good", "bad" or neither ("")."""
 
     title: str
     value: str

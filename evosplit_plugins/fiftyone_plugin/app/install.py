@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from evosplit import EvoSplitError, __version__
 from evosplit_plugins.fiftyone_plugin.app.base import PLUGIN
 from evosplit_plugins.fiftyone_plugin.app.operators import OPERATORS
 from evosplit_plugins.fiftyone_plugin.app.output import PANEL
+from evosplit_plugins.files import PathLike
 
 __all__ = ["install", "plugin_definition"]
 
@@ -40,7 +40,7 @@ def plugin_definition() -> dict[str, Any]:
     }
 
 
-def install(plugins_dir: str | os.PathLike[str] | None = None, *, overwrite: bool = False) -> Path:
+def install(plugins_dir: PathLike | None = None, *, overwrite: bool = False) -> Path:
     """Link the plugin into a plugins directory, by default FiftyOne's own; returns the plugin's directory.
 
     Linking again renews the link; a downloaded copy of the plugin is replaced with `overwrite` only.

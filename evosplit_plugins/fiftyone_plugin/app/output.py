@@ -63,18 +63,8 @@ _CELL = {"px": 0.5, "fontSize": "0.8rem"}
 _TABLE = {
     "tableContainer": {"sx": {"overscrollBehaviorY": "auto !important"}},
     "table": {"sx": {"minWidth": 0}},
-    "tableHeadCell": {
-        "sx": {
-            "px": 0.5,
-            "fontSize": "0.8rem",
-            "color": "text.secondary",
-            "overflowWrap": "anywhere",
-            "minWidth": "2rem",
-        }
-    },
-    "tableBodyCell": {
-        "sx": {"px": 0.5, "fontSize": "0.8rem", "&:first-of-type": {"overflowWrap": "anywhere", "minWidth": "3rem"}}
-    },
+    "tableHeadCell": {"sx": {**_CELL, "color": "text.secondary", "overflowWrap": "anywhere", "minWidth": "2rem"}},
+    "tableBodyCell": {"sx": {**_CELL, "&:first-of-type": {"overflowWrap": "anywhere", "minWidth": "3rem"}}},
 }
 _FOLDED = {"accordion": {"label": "All numbers", "defaultExpanded": False}}
 _OUTDENTED = {"container": {"sx": {"ml": -1, "mr": 1}}}  # the App indents lists, beyond the right edge too

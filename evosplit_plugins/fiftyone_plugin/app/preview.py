@@ -46,7 +46,7 @@ def add_preview(inputs: Any, ctx: Any, samples: Any, counter: Counter) -> None:
         if not units:
             raise EvoSplitError("There is no sample to split in this view.")
         chosen = _chosen(samples, request)
-        subsets = request.subsets(units)
+        subsets = request.request.subsets(units)
         lost = _lost(counter, samples, request)
         if lost:
             raise EvoSplitError(lost)

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from evosplit import EvoSplitError, Split
-from evosplit.ratios import Subsets
 from evosplit_plugins.fiftyone_plugin.adapter import FiftyOneAdapter, FiftyOneReading, FiftyOneWriting
 from evosplit_plugins.fiftyone_plugin.api import check_asked, refuse_values
 from evosplit_plugins.fiftyone_plugin.app.proposals import SAME_NAME
@@ -153,12 +152,6 @@ class SplitRequest:
             f"{asked.effort}, seed {asked.seed}",
         ]
         return " · ".join(filter(None, said))
-
-    def subsets(self, n_units: int) -> Subsets:
-        """Return names and exact sizes, or raise what is wrong with them."""
-        if self.request.folds is not None and self.request.folds < 2:
-            raise EvoSplitError(f"{self.request.folds} folds make no split; give at least 2")
-        return self.request.subsets(n_units)
 
     def resolved(self, samples: Any) -> Request:
         """Return the request with the subsets that stay, where all that are there do."""

@@ -51,9 +51,10 @@ def test_apply_gives_captions_the_subsets_of_the_instances(tmp_path):
     split = evosplit_coco(write(tmp_path / "a.json", instances()), tmp_path / "out", RATIOS, **QUICK)
     before = tree(tmp_path / "out")
     del before[RECORD]
-    written = apply_split(write(tmp_path / "c.json", captions()), tmp_path / "out" / "split.json", tmp_path / "out")
-    assert [path.name for path in written] == [f"captions_{name}.json" for name in RATIOS]
-    for path, name in zip(written, RATIOS, strict=True):
+    again = apply_split(write(tmp_path / "c.json", captions()), tmp_path / "out" / "split.json", tmp_path / "out")
+    for name in RATIOS:
+        path = tmp_path / "out" / "annotations" / f"captions_{name}.json"
+        assert again.ids(name).tolist() == split.ids(name).tolist()
         data = json.loads(path.read_bytes())
         assert [image["id"] for image in data["images"]] == split.ids(name).tolist()
         assert {a["image_id"] for a in data["annotations"]} == set(split.ids(name).tolist())
@@ -148,8 +149,8 @@ def test_copies_of_a_picture_stay_together(tmp_path):
     [
         ({"ratios": None}, "neither ratios= nor folds= is given"),
         ({"folds": 5}, "ratios= and folds= are both given"),
-        ({"ratios": None, "folds": 1}, "1 folds make no split; give an integer of at least 2"),
-        ({"ratios": None, "folds": 2.5}, "2.5 folds make no split; give an integer of at least 2"),
+        ({"ratios": None, "folds": 1}, "folds=1 makes no split; give an integer of at least 2"),
+        ({"ratios": None, "folds": 2.5}, "folds=2.5 makes no split; give an integer of at least 2"),
         ({"ratios": 0.8}, "ratios=0.8 is neither a dict"),
         ({"ratios": {"train": 0.8, "val": 0.3}}, "sum to 1.1"),
         ({"ratios": {"a/b": 0.5, "c": 0.5}}, "subset name 'a/b'"),

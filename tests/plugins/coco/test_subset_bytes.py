@@ -79,7 +79,7 @@ def test_string_ids_and_ids_beyond_64_bits(tmp_path):
     path = write(tmp_path / "a.json", made)
     split = evosplit_coco(path, tmp_path / "out", (0.5, 0.5), **QUICK)
     assert set(split.sample_ids.tolist()) == set(new.values())
-    assert apply_split(path, tmp_path / "out" / "split.json", tmp_path / "again")
+    apply_split(path, tmp_path / "out" / "split.json", tmp_path / "again")
     assert annotation_files(tmp_path / "again") == annotation_files(tmp_path / "out")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -154,9 +155,13 @@ def test_install(fiftyone, run, tmp_path):
 
 
 def test_demo(fiftyone, capsys, tmp_path, monkeypatch):
-    """The demo says what it starts, draws, loads, splits and links; only the App is left to open."""
+    """The demo says what it starts, draws, loads, splits and links, in one bar; only the App is left to open."""
+    seen = []
+    bar = nullcontext(lambda done, message: seen.append(done))
+    monkeypatch.setattr("evosplit_plugins.cli.fiftyone.progress", lambda args: bar)
     monkeypatch.setenv("FIFTYONE_PLUGINS_DIR", "")
     assert main(["fiftyone", "demo", "-o", str(tmp_path / "demo"), "--images", "30", "--no-app", "--json"]) == 0
+    assert (seen == sorted(seen), seen[-1]) == (True, 1.0)
     said = capsys.readouterr()
     steps = ["Loading FiftyOne", "Starting its database", "Drawing 30 pictures", "Loading them", "Splitting"]
     assert [line.startswith(step) for line, step in zip(said.err.splitlines(), steps, strict=True)] == [True] * 5

@@ -14,14 +14,6 @@ FAST = {"effort": "fast"}
 
 
 @pytest.fixture(scope="module")
-def api(fiftyone):
-    """Give the public functions."""
-    from evosplit_plugins.fiftyone_plugin import api
-
-    return api
-
-
-@pytest.fixture(scope="module")
 def brain(fiftyone):
     """Give FiftyOne Brain."""
     import fiftyone.brain as fob

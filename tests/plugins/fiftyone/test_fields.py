@@ -13,14 +13,6 @@ FAST = {"effort": "fast"}
 
 
 @pytest.fixture(scope="module")
-def api(fiftyone):
-    """Give the public functions."""
-    from evosplit_plugins.fiftyone_plugin import api
-
-    return api
-
-
-@pytest.fixture(scope="module")
 def many(fiftyone):
     """Give a dataset of scenes for tests that write nothing."""
     dataset = fiftyone.Dataset()

@@ -167,8 +167,8 @@ class TestForm:
             ({"subsets": "custom", "custom": "a: 0.5, a: 0.5"}, "'a' is named twice"),
             ({"subsets": "custom", "custom": "a: 30, b: 20"}, "sum to 50, but there are 40 samples"),
             ({"subsets": "custom", "custom": ""}, "No subset is named"),
-            ({"subsets": "folds", "folds": 1}, "1 folds make no split; give at least 2"),
-            ({"subsets": "folds", "folds": 41}, "41 folds for 40 samples"),
+            ({"subsets": "folds", "folds": 1}, '"Number of folds" 1 makes no split; give an integer of at least 2'),
+            ({"subsets": "folds", "folds": 41}, "41 is too many for 40 samples"),
             ({"write": "field", "field": "gt"}, "'gt' .* cannot hold"),
         ],
     )

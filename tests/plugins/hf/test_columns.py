@@ -234,7 +234,7 @@ def test_several_columns_get_their_names_as_prefix():
     ds = Dataset.from_dict(
         {"scene": ["x", "y", None], "tags": [["x"], [], ["x", "z"]], "wet": [0, 1, 1], "lit": [True] * 3}
     )
-    counts = read_counts(ds, ["scene", "tags", "wet", "lit"])
+    counts = read_counts(ds, label_column=["scene", "tags", "wet", "lit"])
     assert counts.labels == ("scene:x", "scene:y", "tags:x", "tags:z", "wet", "lit")
     assert as_lists(counts) == [
         ["lit", "scene:x", "tags:x"],
@@ -246,15 +246,15 @@ def test_several_columns_get_their_names_as_prefix():
 def test_one_column_per_label_with_scores():
     """Scores count from the threshold on; NaN and null are no label."""
     ds = Dataset.from_dict({"cat": [0.9, 0.2, None], "dog": [0.5, float("nan"), 1.0], "n": [0, 1, 2]})
-    assert as_lists(read_counts(ds, ["cat", "dog"], threshold=0.5)) == [["cat", "dog"], [], ["dog"]]
-    assert as_lists(read_counts(ds, ["cat", "n"], threshold=1)) == [[], ["n"], ["n"]]
-    assert as_lists(read_counts(ds, ["cat", "dog"], threshold=-1)) == [["cat", "dog"], ["cat"], ["dog"]]
+    assert as_lists(read_counts(ds, label_column=["cat", "dog"], threshold=0.5)) == [["cat", "dog"], [], ["dog"]]
+    assert as_lists(read_counts(ds, label_column=["cat", "n"], threshold=1)) == [[], ["n"], ["n"]]
+    assert as_lists(read_counts(ds, label_column=["cat", "dog"], threshold=-1)) == [["cat", "dog"], ["cat"], ["dog"]]
 
 
 def test_class_numbers_of_several_columns():
     """Integers beyond 0 and 1 are class numbers of their column."""
     ds = Dataset.from_dict({"fine": [5, 6], "coarse": [2, 2]})
-    assert read_counts(ds, ["fine", "coarse"]).labels == ("fine:5", "fine:6", "coarse:2")
+    assert read_counts(ds, label_column=["fine", "coarse"]).labels == ("fine:5", "fine:6", "coarse:2")
 
 
 @st.composite
@@ -297,7 +297,7 @@ def test_any_nesting_counts_like_a_recursive_loop(drawn, random):
         (ds.select(rows), [column[row] for row in rows]),
         (ds.select(range(start, len(column))), column[start:]),
     ):
-        assert as_lists(read_counts(seen, path)) == [sorted(naive_labels(value)) for value in expected]
+        assert as_lists(read_counts(seen, label_column=path)) == [sorted(naive_labels(value)) for value in expected]
 
 
 def _info(**features):
@@ -307,15 +307,15 @@ def _info(**features):
 
 BAD_INPUT = {
     "an image": (
-        lambda: read_counts(dataset("labels", WORDS), "image"),
+        lambda: read_counts(dataset("labels", WORDS), label_column="image"),
         r"image \(Image\) holds no labels; labels are integers, strings or ClassLabel",
     ),
     "floats": (
-        lambda: read_counts(LABELLED, "score"),
+        lambda: read_counts(LABELLED, label_column="score"),
         r"score \(double\) holds no labels; scores need threshold=",
     ),
     "lists of floats": (
-        lambda: read_counts(Dataset.from_dict({"v": [[0.5]]}), "v"),
+        lambda: read_counts(Dataset.from_dict({"v": [[0.5]]}), label_column="v"),
         r"v \(list of double\) holds no labels; .*multi_hot=True",
     ),
     "lists of 0 and 1": (
@@ -331,24 +331,24 @@ BAD_INPUT = {
         r"something other than 0 and 1 in row 0; pass threshold=",
     ),
     "multi-hot strings": (
-        lambda: read_counts(LABELLED, "labels", multi_hot=True),
+        lambda: read_counts(LABELLED, label_column="labels", multi_hot=True),
         r"multi_hot=True needs a column of lists of 0 and 1, not labels \(list of string\)",
     ),
     "threshold for strings": (
-        lambda: read_counts(LABELLED, "labels", threshold=0.5),
+        lambda: read_counts(LABELLED, label_column="labels", threshold=0.5),
         r"threshold=0\.5 needs columns with one number per row",
     ),
     "threshold that is no number": (
-        lambda: read_counts(LABELLED, "score", threshold="x"),
+        lambda: read_counts(LABELLED, label_column="score", threshold="x"),
         "threshold='x' is no number",
     ),
     "delimiter for numbers": (
-        lambda: read_counts(LABELLED, "score", delimiter=","),
+        lambda: read_counts(LABELLED, label_column="score", delimiter=","),
         "needs a column of strings, not score",
     ),
-    "empty delimiter": (lambda: read_counts(LABELLED, "labels", delimiter=""), "delimiter='' is no text"),
+    "empty delimiter": (lambda: read_counts(LABELLED, label_column="labels", delimiter=""), "delimiter='' is no text"),
     "0 and 1 beside class numbers": (
-        lambda: read_counts(Dataset.from_dict({"a": [0, 1], "b": [4, 5]}), ["a", "b"]),
+        lambda: read_counts(Dataset.from_dict({"a": [0, 1], "b": [4, 5]}), label_column=["a", "b"]),
         "'a' holds only 0 and 1, like one label per column, but 'b' holds other integers",
     ),
     "a class beyond the names": (

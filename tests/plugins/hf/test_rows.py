@@ -28,7 +28,7 @@ def test_a_stream_without_features_and_with_text_keys():
             yield {"name": f"{i}.jpg", "labels": [] if i < 1500 else ["x"] * (i % 3), "image": object()}
 
     ds = IterableDataset.from_generator(rows)
-    counts = read_counts(ds, "labels", key="name")
+    counts = read_counts(ds, label_column="labels", key="name")
     assert dict(zip(counts.ids.tolist(), as_lists(counts), strict=True)) == {
         row["name"]: row["labels"] for row in rows()
     }
@@ -120,7 +120,7 @@ BAD_INPUT = {
         r"key='id' holds 1 more than once \(1 repetitions\)",
     ),
     "a stream of mixed types": (
-        lambda: read_counts(IterableDataset.from_generator(_mixed_rows), "labels", key="id"),
+        lambda: read_counts(IterableDataset.from_generator(_mixed_rows), label_column="labels", key="id"),
         "rows of the stream have different types",
     ),
 }

@@ -63,15 +63,15 @@ BAD_INPUT = {
         r"label_column='labelz' is no column .*\(did you mean 'labels'\?\); it has: labels \(list of string\), score",
     ),
     "unknown field": (
-        lambda: read_counts(Dataset.from_dict({"o": [{"category": [1]}]}), "o.label"),
+        lambda: read_counts(Dataset.from_dict({"o": [{"category": [1]}]}), label_column="o.label"),
         r"label_column='o\.label' is no column.*o\.category \(list of int64\)",
     ),
     "a struct": (
-        lambda: read_counts(Dataset.from_dict({"o": [{"category": [1], "area": [1.0]}]}), "o"),
+        lambda: read_counts(Dataset.from_dict({"o": [{"category": [1], "area": [1.0]}]}), label_column="o"),
         r"'o' has several fields; name the one(?=.*o\.category \(list of int64\)).*o\.area",  # in Arrow's order
     ),
-    "no columns": (lambda: read_counts(LABELLED, []), r"label_column=\[\] names nothing"),
-    "a column twice": (lambda: read_counts(LABELLED, ["labels", "labels"]), "repeats a name"),
+    "no columns": (lambda: read_counts(LABELLED, label_column=[]), r"label_column=\[\] names nothing"),
+    "a column twice": (lambda: read_counts(LABELLED, label_column=["labels", "labels"]), "repeats a name"),
 }
 
 

@@ -58,8 +58,8 @@ def test_another_pick(table, tmp_path):
     for point in range(len(split.front)):
         picked = split.pick(point)
         picked.save(tmp_path / "split.json")
-        rows = apply_split(table, picked).to_pylist()
-        assert rows == apply_split(table, tmp_path / "split.json").to_pylist()
+        rows = apply_split(table, picked).table.to_pylist()
+        assert rows == apply_split(table, tmp_path / "split.json").table.to_pylist()
         whole = {(row["clip"], row["split"]) for row in rows if row["clip"] is not None}
         assert len(whole) == len({clip for clip, _ in whole})
         found = Counter((json.dumps(sorted(row["labels"]), ensure_ascii=False), row["split"]) for row in rows)

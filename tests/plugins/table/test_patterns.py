@@ -112,7 +112,7 @@ class TestGroups:
         assert split.sizes == (420, 120, 60)
         assert any(re.match(r"\d+ rows have no (matching|'clip')", note) for note in split.notes)
         split.save(tmp_path / "split.json")
-        assert apply_split(table, tmp_path / "split.json").equals(made)
+        assert apply_split(table, tmp_path / "split.json").table.equals(made)
 
     @pytest.mark.parametrize("histogram", [False, True])
     def test_copies(self, histogram, tmp_path):
@@ -123,7 +123,7 @@ class TestGroups:
         assert wholes(pictures, made)
         assert any("120 rows are copies of 60 pictures" in note for note in split.notes)
         split.save(tmp_path / "split.json")
-        assert apply_split(table, tmp_path / "split.json").equals(made)
+        assert apply_split(table, tmp_path / "split.json").table.equals(made)
         assert not wholes(pictures, evosplit_table(table, RATIOS, histogram=histogram, group_copies=False).table)
 
     def test_copies_that_are_locked(self):

@@ -174,7 +174,7 @@ def test_files(spark, table, tmp_path):
     again = apply_split(
         tmp_path / "data.parquet", tmp_path / "out" / "split.json", output=tmp_path / "again", engine="duckdb"
     )
-    assert subset_of(pq.read_table(again[0])) == expected
+    assert subset_of(pq.read_table(again.table)) == expected
     plain = evosplit_table(tmp_path / "data.parquet", RATIOS, output=tmp_path / "plain", **options)
     parts = [pq.read_table(part) for part in sorted(plain.table.glob("part-*"))]
     assert subset_of(pa.concat_tables(parts)) == expected

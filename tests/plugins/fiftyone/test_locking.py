@@ -10,7 +10,7 @@ import threading
 import pytest
 from fiftyone_samples import pictures
 
-from evosplit import EvoSplitError, LabelCounts, split
+from evosplit import LabelCounts, split
 
 # Runs what it is told, so that a process is worth its start in more than one test.
 WORKER = """
@@ -209,20 +209,3 @@ def test_a_lock_is_renewed(dataset, monkeypatch):
         while len(until) < 3:
             until.add(locks.find_one({"_id": dataset.name})["until"])
     assert locks.find_one({"_id": dataset.name}) is None
-
-
-def test_a_record_that_was_never_ended(dataset, monkeypatch):
-    """Of a process that was killed while it recorded a split: later splits go on, and the record can be forgotten."""
-    from evosplit_plugins import evosplit_fiftyone
-    from evosplit_plugins.fiftyone_plugin import runs, undo_split
-
-    monkeypatch.setattr(runs, "_PAUSE", 0.0)
-    sizes = {"train": 20, "test": 20}
-    dataset.register_run("evosplit_1_abcdef", dataset.init_run(method=runs.METHOD, sizes=sizes, field=None))
-    with pytest.raises(EvoSplitError, match=r"'evosplit_1_abcdef' .* is not complete.*dataset\.delete_run"):
-        runs.load_run(dataset)
-    evosplit_fiftyone(dataset, folds=2, effort="fast", label_field="gt")
-    assert len(runs.run_keys(dataset)) == 2
-    undo_split(dataset)
-    dataset.delete_run("evosplit_1_abcdef")
-    assert runs.run_keys(dataset) == []
