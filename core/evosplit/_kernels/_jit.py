@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import numba
 import numpy as np
 import numpy.typing as npt
-from numba.core import event
+from numba.core import event  # the only way that numba offers to hear of its compiling
 
 __all__ = ["Floats", "Ints", "inner", "jit", "lean", "when_compiling"]
 

@@ -36,7 +36,7 @@ def _wrap_around():
         yield
 
 
-class Board:
+class Scene:
     """A random split in the arrays of the kernels, with weights that differ, and its recount."""
 
     def __init__(self, counts, sizes, seed=0, *, objectives=None, cover=True, counted=True, rare=0.0, **conditions):
@@ -122,7 +122,7 @@ def at_most(after, before):
 
 
 @st.composite
-def boards(draw, counted=True, max_subsets=3):
+def scenes(draw, counted=True, max_subsets=3):
     """Draw a set, maybe with groups, locks, strata, weights and needs, that leaves two units to exchange."""
     counts, sizes = draw(problems(min_labels=1, max_subsets=max_subsets))
     groups, locked = draw(conditions_for(len(counts), len(sizes))) if draw(st.booleans()) else (None, None)
@@ -140,15 +140,15 @@ def boards(draw, counted=True, max_subsets=3):
     if draw(st.booleans()):
         conditions["min_per_label"] = 2
     conditions["cover"] = draw(st.sampled_from([True, False, "all"]))
-    board = Board(counts, sizes, draw(st.integers(0, 99)), counted=counted, rare=draw(st.floats(0, 1)), **conditions)
-    assume(board.land.has_choice)
-    return board
+    scene = Scene(counts, sizes, draw(st.integers(0, 99)), counted=counted, rare=draw(st.floats(0, 1)), **conditions)
+    assume(scene.land.has_choice)
+    return scene
 
 
-def random_exchange(board, data):
+def random_exchange(scene, data):
     """Draw two slots of different subsets: (slot, slot, subset, subset)."""
-    a, b = data.draw(st.permutations(np.flatnonzero(board.land.slots > 0).tolist()))[:2]
-    starts = board.state.starts
+    a, b = data.draw(st.permutations(np.flatnonzero(scene.land.slots > 0).tolist()))[:2]
+    starts = scene.state.starts
     slot_a, slot_b = (data.draw(st.integers(starts[j], starts[j + 1] - 1)) for j in (a, b))
     return slot_a, slot_b, a, b
 
@@ -158,22 +158,22 @@ def random_exchange(board, data):
 @given(data=st.data())
 def test_kernel_change_is_the_difference_of_full_evaluations(counted, data):
     """What an exchange changes in sizes, missing labels and cost is what counting everything anew says."""
-    board = data.draw(boards(counted))
+    scene = data.draw(scenes(counted))
     for _ in range(3):
-        slot_a, slot_b, a, b = random_exchange(board, data)
-        first, second = board.units.type_of[board.state.unit_at[[slot_a, slot_b]]]
-        before = board.worth()
+        slot_a, slot_b, a, b = random_exchange(scene, data)
+        first, second = scene.units.type_of[scene.state.unit_at[[slot_a, slot_b]]]
+        before = scene.worth()
         excess, lack, change, evaluated = from_python(exchange.exchange_change)(
-            board.units, board.cells, board.state, first, second, a, b
+            scene.units, scene.cells, scene.state, first, second, a, b
         )
-        board.check_books()  # asking changes nothing
-        from_python(exchange.exchange)(board.units, board.cells, board.state, slot_a, slot_b, a, b)
-        board.check_books()
-        after = board.worth()
+        scene.check_books()  # asking changes nothing
+        from_python(exchange.exchange)(scene.units, scene.cells, scene.state, slot_a, slot_b, a, b)
+        scene.check_books()
+        after = scene.worth()
         assert (excess, lack) == (after[0] - before[0], after[1] - before[1])
         assert change == pytest.approx(after[2] - before[2], abs=1e-9 * max(1.0, before[2]))
-        differing = int((board.features[first] != board.features[second]).sum())
-        assert evaluated == differing + sum(stop - start for start, stop, _ in board.cells.spans)
+        differing = int((scene.features[first] != scene.features[second]).sum())
+        assert evaluated == differing + sum(stop - start for start, stop, _ in scene.cells.spans)
 
 
 @COUNTED
@@ -182,21 +182,21 @@ def test_kernel_change_is_the_difference_of_full_evaluations(counted, data):
 def test_kernel_cost_is_that_of_the_split(counted, problem, seed):
     """Where totals are counted, or are the samples, the cells of the objectives cost what the measures say."""
     objectives = None if counted else ("samples", "pairs")
-    board = Board(*problem, seed, objectives=objectives, counted=counted)
+    scene = Scene(*problem, seed, objectives=objectives, counted=counted)
     counts, sizes = problem
     costs = naive.cell_costs(
-        board.cells.columns.tolist(), board.state.counts.tolist(), board.land._bases.tolist(), board.cells.spans
+        scene.cells.columns.tolist(), scene.state.counts.tolist(), scene.land._bases.tolist(), scene.cells.spans
     )
-    table = board.land.type_table(Candidate(board.state.unit_at))
-    assignment = board.problem.placements([table], Stream(0))[0].tolist()
+    table = scene.land.type_table(Candidate(scene.state.unit_at))
+    assignment = scene.problem.placements([table], Stream(0))[0].tolist()
     measured = naive.measures(counts, assignment, len(sizes), sizes)
     names = {"samples": "ld", "instances": "ld_occurrences", "pairs": "lpd"}
-    for at, (block, weight) in enumerate(zip(board.problem.blocks, board.land.of_blocks(board.weights), strict=True)):
+    for at, (block, weight) in enumerate(zip(scene.problem.blocks, scene.land.of_blocks(scene.weights), strict=True)):
         if block.by_total and not counted:
             continue
         expected = measured[names[block.name]]
         found = np.sum(costs[block.start : block.stop])
-        assert found == pytest.approx(weight * expected / board.land.reference[at], abs=1e-9)
+        assert found == pytest.approx(weight * expected / scene.land.reference[at], abs=1e-9)
 
 
 @COUNTED
@@ -204,14 +204,14 @@ def test_kernel_cost_is_that_of_the_split(counted, problem, seed):
 @given(data=st.data())
 def test_kernel_search_keeps_its_books(counted, data):
     """After many exchanges, good and bad ones, and after mending, places and sums are those of a recount."""
-    board = data.draw(boards(counted))
-    assert board.search(3000, temperature=10.0)[1] >= 0
-    board.check_books()
-    board.search(2000, temperature=0.0, strict=True)
-    board.check_books()
-    board.mend()
-    board.check_books()
-    assert (board.land.type_table(Candidate(board.state.unit_at)) >= board.problem.locked_table).all()
+    scene = data.draw(scenes(counted))
+    assert scene.search(3000, temperature=10.0)[1] >= 0
+    scene.check_books()
+    scene.search(2000, temperature=0.0, strict=True)
+    scene.check_books()
+    scene.mend()
+    scene.check_books()
+    assert (scene.land.type_table(Candidate(scene.state.unit_at)) >= scene.problem.locked_table).all()
 
 
 @COUNTED
@@ -219,27 +219,27 @@ def test_kernel_search_keeps_its_books(counted, data):
 @given(data=st.data())
 def test_kernel_search_without_heat_never_loses(counted, data):
     """At temperature 0 nothing gets worse: the cost, missing labels included; if strict, sizes, labels, cost."""
-    board = data.draw(boards(counted))
+    scene = data.draw(scenes(counted))
     for _ in range(3):
-        before = board.worth()
-        board.search(1000, temperature=0.0, missing=0.7)
-        after = board.worth()
+        before = scene.worth()
+        scene.search(1000, temperature=0.0, missing=0.7)
+        after = scene.worth()
         assert at_most((0, 0, after[2] + 0.7 * after[1]), (0, 0, before[2] + 0.7 * before[1]))
     for _ in range(3):
-        before = board.worth()
-        board.search(1000, temperature=0.0, strict=True)
-        assert at_most(board.worth(), before)
+        before = scene.worth()
+        scene.search(1000, temperature=0.0, strict=True)
+        assert at_most(scene.worth(), before)
 
 
 @few
 @given(data=st.data())
 def test_kernel_heat_takes_no_label_away(data):
     """However hot, a strict search makes no exchange after which sizes are worse, or more labels are missing."""
-    board = data.draw(boards())
+    scene = data.draw(scenes())
     for _ in range(3):
-        before = board.worth()
-        board.search(1000, temperature=100.0, strict=True)
-        assert board.worth()[:2] <= before[:2]
+        before = scene.worth()
+        scene.search(1000, temperature=100.0, strict=True)
+        assert scene.worth()[:2] <= before[:2]
 
 
 @COUNTED
@@ -247,9 +247,9 @@ def test_kernel_heat_takes_no_label_away(data):
 @given(data=st.data(), work=st.integers(0, 3000))
 def test_kernel_search_stays_within_its_work(counted, data, work):
     """A search ends with the trial that reaches the columns asked for."""
-    board = data.draw(boards(counted))
-    longest = 2 * int((board.features != 0).sum(axis=1).max()) + sum(b - a for a, b, _ in board.cells.spans)
-    done, made = board.search(work, temperature=1.0)
+    scene = data.draw(scenes(counted))
+    longest = 2 * int((scene.features != 0).sum(axis=1).max()) + sum(b - a for a, b, _ in scene.cells.spans)
+    done, made = scene.search(work, temperature=1.0)
     assert work <= done < work + exchange.TRIAL + longest
     assert 0 <= made <= done / exchange.TRIAL
 
@@ -259,11 +259,11 @@ def test_kernel_search_stays_within_its_work(counted, data, work):
 @given(data=st.data())
 def test_kernel_mend_never_loses(counted, data):
     """Every round of mending with exchanges leaves something better, and no size, label or cost worse than before."""
-    board = data.draw(boards(counted))
+    scene = data.draw(scenes(counted))
     for only_missing in (True, False):
-        before = board.worth()
-        done, made = board.mend(only_missing)
-        after = board.worth()
+        before = scene.worth()
+        done, made = scene.mend(only_missing)
+        after = scene.worth()
         assert after[0] <= before[0]
         assert at_most((0, *after[1:]), (0, *before[1:]))
         assert made == 0 or after[1:] < before[1:]
@@ -275,15 +275,15 @@ def test_kernel_mend_never_loses(counted, data):
 def test_kernel_mending_comes_to_rest(seed):
     """Round by round the cost falls, until no round finds an exchange that helps."""
     rng = np.random.default_rng(seed)
-    board = Board(rng.random((40, 6)) < 0.4, (20, 12, 8), seed, objectives=("samples",))
+    scene = Scene(rng.random((40, 6)) < 0.4, (20, 12, 8), seed, objectives=("samples",))
     for _ in range(200):
-        before = board.worth()
-        if not board.mend()[1]:
+        before = scene.worth()
+        if not scene.mend()[1]:
             break
-        assert at_most(board.worth(), before)
+        assert at_most(scene.worth(), before)
     else:
         raise AssertionError("still mending after 200 rounds")
-    assert board.worth() == before
+    assert scene.worth() == before
 
 
 @pytest.mark.parametrize("objectives", [("samples",), ("instances",), ("pairs",), None], ids=str)
@@ -293,10 +293,10 @@ def test_kernel_mend_brings_a_missing_label(objectives, problem, seed):
     """A label with as many samples as there are subsets reaches each, whatever the objectives."""
     counts, sizes = problem
     assume(counts.any())
-    board = Board(counts, sizes, seed, objectives=objectives, cover="all")
-    while board.land.has_choice and board.mend(only_missing=True)[1]:
+    scene = Scene(counts, sizes, seed, objectives=objectives, cover="all")
+    while scene.land.has_choice and scene.mend(only_missing=True)[1]:
         pass
-    assert (board.state.counts[0] > 0).sum() == min(len(sizes), (counts > 0).sum())
+    assert (scene.state.counts[0] > 0).sum() == min(len(sizes), (counts > 0).sum())
 
 
 def test_kernel_mend_brings_all_at_once():
@@ -304,43 +304,43 @@ def test_kernel_mend_brings_all_at_once():
     counts = np.zeros((30, 3), dtype=int)
     for label in range(3):
         counts[3 * label : 3 * label + 4, label] = 1
-    board = Board(counts, (20, 5, 5))
-    labelled = np.flatnonzero(board.features[board.units.type_of, :3].any(axis=1))
+    scene = Scene(counts, (20, 5, 5))
+    labelled = np.flatnonzero(scene.features[scene.units.type_of, :3].any(axis=1))
     rest = np.setdiff1d(np.arange(30), labelled)
-    board.state = board.land.state(Candidate(np.concatenate((labelled, rest)).astype(np.int32)))
-    assert (board.state.counts[:3, 1:] == 0).all()
-    while board.mend(only_missing=True)[1]:
-        board.check_books()
-    assert (board.state.counts[:3] > 0).all()
+    scene.state = scene.land.state(Candidate(np.concatenate((labelled, rest)).astype(np.int32)))
+    assert (scene.state.counts[:3, 1:] == 0).all()
+    while scene.mend(only_missing=True)[1]:
+        scene.check_books()
+    assert (scene.state.counts[:3] > 0).all()
 
 
 @few
 @given(data=st.data(), reach=st.integers(1, 3))
 def test_kernel_proposals_are_legal(data, reach):
     """A proposal names slots of two different subsets, as it says, or none; with time, every subset has its turn."""
-    board = data.draw(boards())
-    starts, turns = board.state.starts, set()
+    scene = data.draw(scenes())
+    starts, turns = scene.state.starts, set()
     for _ in range(60):
-        slot_a, slot_b, a, b = from_python(exchange.propose)(board.units, board.state, board.order, reach, board.rng)
+        slot_a, slot_b, a, b = from_python(exchange.propose)(scene.units, scene.state, scene.order, reach, scene.rng)
         if slot_a >= 0:
             assert a != b
             assert starts[a] <= slot_a < starts[a + 1]
             assert starts[b] <= slot_b < starts[b + 1]
             turns |= {a, b}
-    assert turns <= set(np.flatnonzero(board.land.slots > 0).tolist())
+    assert turns <= set(np.flatnonzero(scene.land.slots > 0).tolist())
 
 
 @few
 @given(data=st.data())
 def test_kernel_losses_are_losses(data):
     """The sampled losses are positive, as many as said, and sampling changes nothing."""
-    board = data.draw(boards())
+    scene = data.draw(scenes())
     losses = np.full(10, np.nan)
-    done, found = board.search(5000, temperature=1.0, losses=losses)
+    done, found = scene.search(5000, temperature=1.0, losses=losses)
     assert found == len(losses) or done >= 5000
     assert (losses[:found] > 0).all()
     assert np.isnan(losses[found:]).all()
-    board.check_books()
+    scene.check_books()
 
 
 @few
@@ -398,11 +398,11 @@ def test_kernel_similar_units_lie_side_by_side(q):
     kinds = rng.random((6, q)) < 4 / q
     counts = kinds[rng.integers(6, size=40)] * rng.integers(1, 3, size=(40, 1))
     counts[0, 0] = 1
-    board = Board(counts, (20, 20))
-    for neighbours, rank in board.land.orders:
-        assert sorted(neighbours.tolist()) == sorted(set(board.units.type_of.tolist()))
+    scene = Scene(counts, (20, 20))
+    for neighbours, rank in scene.land.orders:
+        assert sorted(neighbours.tolist()) == sorted(set(scene.units.type_of.tolist()))
         assert rank[neighbours].tolist() == list(range(len(neighbours)))
-        labels = [tuple(np.flatnonzero(board.features[kind, :q]).tolist()) for kind in neighbours]
+        labels = [tuple(np.flatnonzero(scene.features[kind, :q]).tolist()) for kind in neighbours]
         assert len(list(itertools.groupby(labels))) == len(set(labels))
 
 
@@ -410,10 +410,10 @@ def test_kernel_similar_units_lie_side_by_side(q):
 @given(dense=count_matrices(min_samples=2, min_labels=1))
 def test_kernel_carriers(dense):
     """Each label lists the units that carry it, in order."""
-    board = Board(dense, (1, len(dense) - 1))
-    starts, units, _ = board.land.carriers
+    scene = Scene(dense, (1, len(dense) - 1))
+    starts, units, _ = scene.land.carriers
     for label in range(dense.shape[1]):
-        carries = [u for u, kind in enumerate(board.units.type_of) if board.features[kind, label]]
+        carries = [u for u, kind in enumerate(scene.units.type_of) if scene.features[kind, label]]
         assert units[starts[label] : starts[label + 1]].tolist() == carries
     assert starts[-1] == len(units)
 
@@ -422,25 +422,25 @@ def test_kernel_carriers(dense):
 @given(data=st.data())
 def test_kernel_mending_sizes_of_a_candidate(data):
     """Mending brings the sizes nearer or leaves them, and moves units and empty ones only."""
-    board = data.draw(boards())
+    scene = data.draw(scenes())
     stream = Stream(data.draw(st.integers(0, 99)))
-    shuffled = Candidate(stream.permutation(board.state.unit_at))
-    mended = board.land.mend_sizes(shuffled, stream)
+    shuffled = Candidate(stream.permutation(scene.state.unit_at))
+    mended = scene.land.mend_sizes(shuffled, stream)
     assert sorted(mended.unit_at.tolist()) == sorted(shuffled.unit_at.tolist())
-    assert board.land.score(mended).excess <= board.land.score(shuffled).excess
+    assert scene.land.score(mended).excess <= scene.land.score(shuffled).excess
 
 
 @few
 @given(data=st.data())
 def test_kernel_score_is_that_of_the_split(data):
     """Sizes, missing labels and objectives of a candidate are those of its split, counted sample by sample."""
-    board = data.draw(boards())
-    board.search(1000, temperature=1.0)
-    candidate, problem, k, conditions = Candidate(board.state.unit_at), board.problem, board.problem.k, board.conditions
-    assignment = problem.placements([board.land.type_table(candidate)], Stream(0))[0].tolist()
-    held, samples, instances, pairs = naive.subset_tables(board.dense, assignment, k)
+    scene = data.draw(scenes())
+    scene.search(1000, temperature=1.0)
+    candidate, problem, k, conditions = Candidate(scene.state.unit_at), scene.problem, scene.problem.k, scene.conditions
+    assignment = problem.placements([scene.land.type_table(candidate)], Stream(0))[0].tolist()
+    held, samples, instances, pairs = naive.subset_tables(scene.dense, assignment, k)
     weights = [conditions.get("label_weights", {}).get(str(label), 1.0) for label in range(len(samples))]
-    pair_weights = [max(weights[i], weights[j]) for i, j in naive.label_pairs(board.dense)]
+    pair_weights = [max(weights[i], weights[j]) for i, j in naive.label_pairs(scene.dense)]
     expected = {
         "samples": naive.weighted_distribution(samples, held, weights),
         "instances": naive.weighted_distribution(instances, np.sum(instances, axis=0).tolist(), weights),
@@ -448,10 +448,10 @@ def test_kernel_score_is_that_of_the_split(data):
     }
     if "strata" in conditions:
         expected["strata"] = naive.strata_distribution(conditions["strata"].values(), assignment, k)
-    for score in (board.land.score(candidate, board.state), board.land.score(Candidate(candidate.unit_at))):
+    for score in (scene.land.score(candidate, scene.state), scene.land.score(Candidate(candidate.unit_at))):
         assert score.excess == naive.size_excess(assignment, problem.sizes.tolist())
         assert score.objectives == pytest.approx([expected[name] for name in problem.objectives], abs=1e-12)
-        if board.cover == "all":
-            needs = naive.needs_of(board.dense, problem.sizes.tolist(), conditions.get("min_per_label", 1))
-            assert score.lack == naive.lack_of(board.dense, assignment, needs, k)
-        assert board.cover or score.lack == 0
+        if scene.cover == "all":
+            needs = naive.needs_of(scene.dense, problem.sizes.tolist(), conditions.get("min_per_label", 1))
+            assert score.lack == naive.lack_of(scene.dense, assignment, needs, k)
+        assert scene.cover or score.lack == 0

@@ -227,7 +227,6 @@ class TestSplit:
         assert evosplit_plugins.evosplit_fiftyone is evosplit_fiftyone
 
 
-
 class TestManifest:
     """Save and replay."""
 

@@ -202,7 +202,7 @@ class Landscape:
         labels = spread.sum(axis=0)
         order = np.argsort(problem.sizes, kind="stable")
         for equal in np.split(order, np.flatnonzero(np.diff(problem.sizes[order]) > 1) + 1):
-            labels[equal] = labels[equal].sum() / len(equal)  # whom a tie favours is chance
+            labels[equal] = labels[equal].sum() / len(equal)  # which of them a tie favours is chance
         return np.asarray(labels)
 
     @cached_property
