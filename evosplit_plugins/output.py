@@ -9,6 +9,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from evosplit import EvoSplitError, Split
+from evosplit.manifest import as_text
 from evosplit_plugins.adapter import Destination
 from evosplit_plugins.staging import Plan, Staging
 from evosplit_plugins.staging.paths import folded
@@ -58,10 +59,16 @@ def plan_page(path: str | os.PathLike[str] | None, inputs: Sequence[Path] = ()) 
 
     def write(report: SplitReport) -> None:
         with plan.stage() as staging:
-            report.save_html(staging.path(page))
+            _write_page(staging, page, report)
             staging.commit()
 
     return write
+
+
+def _write_page(staging: Staging, page: Path, report: SplitReport) -> None:
+    from evosplit.report.html import report_page  # with all that draws a page, which few commands need
+
+    staging.write(page, report_page(report))
 
 
 @dataclass(frozen=True)
@@ -138,9 +145,9 @@ class Output:
                 if not self.to.options.dry_run:
                     make(staging)
                     if not self.keeps_manifest:
-                        split.save(staging.path(MANIFEST))
+                        staging.write(MANIFEST, as_text(split.to_manifest()))
                 for path in page:
-                    split.report(nouns=self.to.nouns).save_html(staging.path(path))
+                    _write_page(staging, path, split.report(nouns=self.to.nouns))
                 staging.commit()
         manifest = [] if self.keeps_manifest else [self.root / MANIFEST]
         return (*manifest, *page)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evosplit import Split
+from evosplit.manifest import as_text
 from evosplit_plugins.adapter import Adapter, Destination, Location, Outcome, Write, WriteOptions
 from evosplit_plugins.options import option
 from evosplit_plugins.progress import OnProgress
@@ -133,6 +134,7 @@ def _write(
     source: FiftyOneSource, options: FiftyOneWriting, files: Plan, split: Split, on_progress: OnProgress | None
 ) -> Outcome:
     """Tag the samples or fill the field, and record the split on the dataset; files come last."""
+    from evosplit.report.html import report_page
     from evosplit_plugins.fiftyone_plugin.writing import undo_split, write_split
 
     if on_progress is not None:
@@ -142,9 +144,10 @@ def _write(
         stage = stack.enter_context(files.stage()) if files.reports or files.manifests else None
         if stage is not None:
             for path in files.reports:
-                split.report().save_html(stage.path(path))
+                stage.write(path, report_page(split.report()))
             for path in files.manifests:
-                replace(split, file_names=tuple(source.files or ())).save(stage.path(path))
+                named = replace(split, file_names=tuple(source.files or ()))
+                stage.write(path, as_text(named.to_manifest()))
         if not options.dry_run:
             run = write_split(
                 source.dataset,
