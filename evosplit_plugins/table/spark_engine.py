@@ -179,7 +179,7 @@ def _in_order(frame: Any, files: Sequence[Path], form: str) -> Any:
     with files[0].open(encoding="utf-8-sig") as stream:
         try:
             first = json.loads(stream.readline())
-        except ValueError:  # an array over several lines, which Spark refuses itself
+        except (ValueError, RecursionError):  # an array over several lines, which Spark refuses itself
             return frame
     known = [name for name in first if name in frame.columns] if isinstance(first, dict) else []
     order = [*known, *(name for name in frame.columns if name not in known)]

@@ -23,6 +23,7 @@ _VAL = ("valid", "validation")
 _NAMES = ("classes.txt", "obj.names", "_darknet.labels", "labels.txt")
 _FOLD = re.compile(r"fold\d+")
 _AUTOSPLIT = "autosplit_"
+_NAMED = re.compile(rb"^names\s*:", re.MULTILINE)
 _KEYPOINTS = "kpt_shape"
 
 
@@ -85,10 +86,11 @@ def looks_like_yolo(paths: Sequence[str]) -> bool:
 
 
 def _is_list_of_images(path: Path) -> bool:
-    """Tell from its name, or from a yaml file beside it, whether a text file may be a list of images."""
+    """Tell from its name, or from a description beside it, whether a text file may be a list of images."""
     if path.suffix != ".txt" or not path.is_file():
         return False
-    return path.name.startswith(_AUTOSPLIT) or any(any(path.parent.glob(f"*{suffix}")) for suffix in _YAML)
+    described = (each for each in path.parent.iterdir() if each.suffix.lower() in _YAML and each.is_file())
+    return path.name.startswith(_AUTOSPLIT) or any(_NAMED.search(each.read_bytes()) for each in described)
 
 
 def describe(paths: Sequence[str], *, root: Any = None, names: Any = None) -> Description:

@@ -220,5 +220,8 @@ class TestLayouts:
         adapter = YoloAdapter()
         (tmp_path / "a").mkdir()
         (tmp_path / "a" / "x.jpg").write_bytes(b"")
-        for given in ([str(tmp_path)], ["train.json"], [str(tmp_path / "nowhere.yaml")], ["my-dataset"]):
+        for name, content in (("requirements.txt", "a.jpg"), ("services.yaml", "web: {}"), ("empty.yaml", "")):
+            (tmp_path / name).write_text(content)
+        strange = [[str(tmp_path)], [str(tmp_path / "requirements.txt")], [str(tmp_path / "nowhere.yaml")]]
+        for given in (*strange, ["train.json"], ["my-dataset"]):
             assert not adapter.detect(given)
