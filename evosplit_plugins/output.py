@@ -104,7 +104,7 @@ class Output:
     def keeps_manifest(self) -> bool:
         """Whether the manifest is there already, because it is the one that is replayed."""
         own = self.root / MANIFEST
-        return own.exists() and any(path.exists() and path.samefile(own) for path in (*self.read, *self.to.inputs))
+        return own.exists() and any(path.exists() and path.samefile(own) for path in self.to.inputs)
 
     def plan(self, files: Sequence[str | PurePosixPath], inputs: Sequence[Path] = ()) -> Plan:
         """List all that will be written, given the files of the subsets; `inputs` are further files that are read."""

@@ -100,3 +100,17 @@ def test_a_disk_that_takes_no_more_is_told_as_one(tmp_path, beside):
     assert told == {
         f"cannot write to {tmp_path / 'out'}: File too large; nothing was changed; choose another output directory"
     }
+
+
+@pytest.mark.parametrize("linked", [False, True])
+def test_data_in_the_place_of_the_manifest(tmp_path, linked):
+    """Annotations that are called, or linked, as the manifest is to be are no manifest that may stay: it is refused."""
+    own = tmp_path / "out" / "split.json"
+    path = write(tmp_path / "a.json" if linked else own, instances())
+    if linked:
+        own.parent.mkdir()
+        own.symlink_to(path)
+    before = tree(tmp_path)
+    with pytest.raises(EvoSplitError, match=r"split\.json is (linked to )?the input .*; choose another output"):
+        evosplit_coco(path, own.parent, RATIOS, overwrite=True, **QUICK)
+    assert tree(tmp_path) == before
