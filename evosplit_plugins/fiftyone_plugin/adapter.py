@@ -140,14 +140,17 @@ def _write(
     if on_progress is not None:
         on_progress(0.0, "writing")
     facts = {"dataset": source.dataset.name, "written as": source.field or "tags"}
+    named = (*files.reports, *files.manifests)
+    if options.dry_run:
+        files = replace(files, manifests=())
     with ExitStack() as stack:
         stage = stack.enter_context(files.stage()) if files.reports or files.manifests else None
         if stage is not None:
             for path in files.reports:
                 stage.write(path, report_page(split.report()))
             for path in files.manifests:
-                named = replace(split, file_names=tuple(source.files or ()))
-                stage.write(path, as_text(named.to_manifest()))
+                with_files = replace(split, file_names=tuple(source.files or ()))
+                stage.write(path, as_text(with_files.to_manifest()))
         if not options.dry_run:
             run = write_split(
                 source.dataset,
@@ -165,7 +168,7 @@ def _write(
                 if not options.dry_run:
                     undo_split(source.dataset)
                 raise
-    return Outcome(split, files=(*files.reports, *files.manifests), facts=facts, notes=source.notes)
+    return Outcome(split, files=named, facts=facts, notes=source.notes)
 
 
 def _source(
@@ -181,6 +184,6 @@ def _source(
 
 
 def _planned(options: FiftyOneWriting, inputs: Sequence[Path], source: Mapping[str, Any]) -> Plan:
-    manifests = [] if options.manifest is None or options.dry_run else [Path(options.manifest)]
+    manifests = [] if options.manifest is None else [Path(options.manifest)]
     reports = [] if options.report is None else [Path(options.report)]
     return Plan(None, writer="fiftyone", reports=reports, manifests=manifests, source=source, inputs=inputs)
