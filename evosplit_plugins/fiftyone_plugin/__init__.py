@@ -40,6 +40,8 @@ def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module = "adapter" if name.startswith("FiftyOne") else "api"  # the adapter's module does not load FiftyOne
+    if module == "api":
+        import_module(f"{__name__}.reading")  # which names the extra where FiftyOne is not installed
     return getattr(import_module(f"{__name__}.{module}"), name)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from evosplit import EvoSplitError
-from evosplit.errors import MissingExtraError
+from evosplit.errors import needing
 from evosplit.wording import listed
 from evosplit_plugins.yolo.images import Disk, absolute, is_image, read_text
 
@@ -144,10 +144,8 @@ def _from_path(path: Path, root: Any) -> Description:
 
 def load_yaml(text: str, called: str) -> dict[str, Any]:
     """Read a yaml file that describes a data set."""
-    try:
+    with needing("yaml", "YOLO data sets need PyYAML", "yolo"):
         import yaml
-    except ImportError as error:
-        raise MissingExtraError("YOLO data sets need PyYAML", "yolo") from error
     try:
         content = yaml.safe_load(text)
     except (yaml.YAMLError, RecursionError) as error:
