@@ -50,9 +50,7 @@ class WriteOptions:
         Do everything but write; only the page of `report` is written.
     """
 
-    report: PathLike | None = option(
-        None, "also write the report as an HTML page", kind="path", metavar="PATH"
-    )
+    report: PathLike | None = option(None, "also write the report as an HTML page", kind="path", metavar="PATH")
     overwrite: bool = option(False, "replace an earlier output (never an input)", kind="switch")
     dry_run: bool = option(False, "report what would come out, but write only the page of --report", kind="switch")
 

@@ -27,6 +27,8 @@ def same_contents(paths: Sequence[Path], on_progress: OnProgress | None = None) 
     for path in dict.fromkeys(paths):
         try:
             sizes[path] = path.stat().st_size
+        except PermissionError as error:
+            raise EvoSplitError(f"cannot look at {path}: {error.strerror}; make its folder readable") from error
         except OSError:
             missing.append(path)
     if missing:

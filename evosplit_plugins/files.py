@@ -9,12 +9,13 @@ from typing import TypeAlias
 
 from evosplit import EvoSplitError
 
-__all__ = ["PathLike", "Paths", "as_paths", "as_texts", "names_file", "one_for_each", "usual_order"]
+__all__ = ["PathLike", "Paths", "as_paths", "as_texts", "check_readable", "names_file", "one_for_each", "usual_order"]
 
 PathLike: TypeAlias = "str | os.PathLike[str]"
 Paths: TypeAlias = "str | os.PathLike[str] | Sequence[str | os.PathLike[str]]"
 
 _USUAL_ORDER = ("train", "val", "test")
+_NOT_OURS = ("lost+found",)  # which file systems have, readable for root alone
 _LISTS = (".txt", ".json", ".json.gz")
 
 
@@ -26,6 +27,26 @@ def as_paths(given: Paths) -> list[Path]:
 def as_texts(given: Paths) -> list[str]:
     """Turn one path or several into a list of texts, as a command takes them."""
     return list(map(str, as_paths(given)))
+
+
+def check_readable(path: Path) -> None:
+    """Refuse a file or a folder that may not be read, and a folder in which one lies that no pattern would look into.
+
+    What is not there at all is left to others.
+    """
+    try:
+        if not path.is_dir():
+            with path.open("rb"):
+                return
+        with os.scandir(path) as entries:
+            inside = [entry.path for entry in entries if entry.is_dir() and entry.name not in _NOT_OURS]
+        for folder in inside:
+            with os.scandir(folder):
+                pass
+    except FileNotFoundError:
+        pass
+    except OSError as error:
+        raise EvoSplitError(f"cannot read {error.filename}: {error.strerror}; make it readable") from error
 
 
 def names_file(value: object) -> bool:

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evosplit import EvoSplitError, Split
+from evosplit.errors import warn
 from evosplit.manifest import difference_of_ids
 from evosplit.wording import listed
 
@@ -90,16 +91,31 @@ def find_samples(split: Split, ids: Mapping[str, Sequence[Any]], files: Files | 
         if by_file is None and isinstance(values, range) and are_numbers:
             order = order_of_rows(split.sample_ids, values)
             if order is not None:
+                _warn_of_other_files(our_files, their_files, where)
                 return order
         known = split.sample_ids.tolist()
         if difference_of_ids(values, known) is None:
             place = {sample: position for position, sample in enumerate(known)}
             by_id = np.array([place[value] for value in values], dtype=np.int64)
             # Numbers may agree by chance; where both sides name all their files, the files know better.
+            if by_file is None and are_numbers:
+                _warn_of_other_files(our_files, their_files, where)
             return by_id if by_file is None else by_file
     if by_file is not None:
         return by_file
     raise EvoSplitError(_difference(ids, split.sample_ids.tolist(), our_files, their_files, where))
+
+
+def _warn_of_other_files(ours: Sequence[str] | None, theirs: Sequence[str] | None, where: str) -> None:
+    """Say so if numbers agree, but not one file is called alike, whatever its suffix: it may be other data."""
+    if ours is not None and theirs is not None:
+        last = [[path.rpartition("/")[2] for path in paths] for paths in (ours, theirs)]
+        names = [{name.rpartition(".")[0] or name for name in each} for each in last]
+        if names[0].isdisjoint(names[1]):
+            warn(
+                f"the ids of {where} are those of the split, but none of its files is called as one of the split "
+                f"({ours[0]}; there {theirs[0]}): is it the same data?"
+            )
 
 
 def order_of_rows(ids: npt.NDArray[Any], rows: range) -> Ints | None:

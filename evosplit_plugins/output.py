@@ -8,6 +8,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from evosplit import EvoSplitError, Split
+from evosplit.manifest import as_text
 from evosplit_plugins.adapter import Destination
 from evosplit_plugins.files import PathLike
 from evosplit_plugins.staging import Plan, Staging
@@ -58,10 +59,16 @@ def plan_page(path: PathLike | None, inputs: Sequence[Path] = ()) -> Callable[[S
 
     def write(report: SplitReport) -> None:
         with plan.stage() as staging:
-            report.save_html(staging.path(page))
+            _write_page(staging, page, report)
             staging.commit()
 
     return write
+
+
+def _write_page(staging: Staging, page: Path, report: SplitReport) -> None:
+    from evosplit.report.html import report_page  # with all that draws a page, which few commands need
+
+    staging.write(page, report_page(report))
 
 
 @dataclass(frozen=True)
@@ -97,7 +104,7 @@ class Output:
     def keeps_manifest(self) -> bool:
         """Whether the manifest stays as it is, because it is the one that is replayed."""
         own = self.root / MANIFEST
-        return own.exists() and any(path.exists() and path.samefile(own) for path in (*self.read, *self.to.inputs))
+        return own.exists() and any(path.exists() and path.samefile(own) for path in self.to.inputs)
 
     def plan(self, files: Sequence[str | PurePosixPath], inputs: Sequence[Path] = ()) -> Plan:
         """List all that will be written, given the files of the subsets; `inputs` are further files that are read."""
@@ -138,9 +145,9 @@ class Output:
                 if not self.to.options.dry_run:
                     make(staging)
                     if not self.keeps_manifest:
-                        split.save(staging.path(MANIFEST))
+                        staging.write(MANIFEST, as_text(split.to_manifest()))
                 for path in page:
-                    split.report(nouns=self.to.nouns).save_html(staging.path(path))
+                    _write_page(staging, path, split.report(nouns=self.to.nouns))
                 staging.commit()
         manifest = [] if self.keeps_manifest else [self.root / MANIFEST]
         return (*manifest, *page)

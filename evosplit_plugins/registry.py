@@ -9,14 +9,17 @@ A package announces its adapter in its pyproject.toml:
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from functools import cache
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from evosplit import EvoSplitError
 from evosplit.errors import warn
 from evosplit.wording import listed
 from evosplit_plugins.adapter import Adapter
+from evosplit_plugins.files import check_readable
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -123,9 +126,12 @@ def detect(paths: Sequence[str], verb: str | None = None) -> str:
     able = []
     for name, adapter in each_adapter():
         if verb is None or verb in adapter.verbs:
-            if adapter.detect(paths):
-                return name
+            with suppress(PermissionError):  # of which the cause is told below
+                if adapter.detect(paths):
+                    return name
             able.append(name)
+    for path in paths:
+        check_readable(Path(path))
     raise EvoSplitError(
         f"no adapter recognises {listed(map(repr, paths), 3)}; name one: {', '.join(able)}",
         parameter=(),

@@ -20,19 +20,16 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 import evosplit
-from evosplit import EvoSplitError, LabelCounts, MissingExtraError, Split
+from evosplit import EvoSplitError, LabelCounts, Split
 from evosplit.constraints import is_missing
+from evosplit.errors import needing
 from evosplit.methods.base import Method
 from evosplit.rng import Stream
 from evosplit_plugins.request import ENGINE_OPTIONS
 
-try:
+with needing("sklearn", "these splitters need scikit-learn", "sklearn"):
     from sklearn.model_selection import BaseCrossValidator
     from sklearn.utils import check_consistent_length
-except ModuleNotFoundError as error:
-    if error.name is None or error.name.partition(".")[0] != "sklearn":
-        raise
-    raise MissingExtraError("these splitters need scikit-learn", "sklearn") from error
 
 __all__ = ["EvoSplitKFold", "EvoSplitShuffleSplit"]
 

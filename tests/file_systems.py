@@ -1,15 +1,18 @@
-"""File systems other than the one that the tests run on, where this machine lets them be mounted."""
+"""File systems other than the one that the tests run on, and permissions that hold."""
 
 from __future__ import annotations
 
+import ctypes
 import os
 import shutil
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+_CAPABILITY_VERSION, _DAC_OVERRIDE, _DAC_READ_SEARCH = 0x20080522, 1, 2  # of linux/capability.h
 _TOOLS = ("mkntfs", "lowntfs-3g", "umount")
 
 MOUNTABLE = (
@@ -36,3 +39,29 @@ def mounted(name: str, folder: Path) -> Iterator[Path]:
         end = time.monotonic() + 10
         while subprocess.run(["umount", place], check=time.monotonic() > end).returncode:
             time.sleep(0.1)  # busy for a moment after the last file is closed
+
+
+@contextmanager
+def no_privileges() -> Iterator[None]:
+    """Let the permissions of files hold for root, too, as they do for everybody else; in this thread, on Linux."""
+    if os.geteuid() or sys.platform != "linux":
+        yield
+        return
+    libc = ctypes.CDLL(None, use_errno=True)
+    header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION, 0)
+    held = (ctypes.c_uint32 * 6)()  # effective, permitted, inheritable; twice
+    less = (ctypes.c_uint32 * 6)()
+
+    def set_to(capabilities: ctypes.Array[ctypes.c_uint32]) -> None:
+        if libc.capset(header, capabilities):
+            raise OSError(ctypes.get_errno(), "capset")
+
+    if libc.capget(header, held):
+        raise OSError(ctypes.get_errno(), "capget")
+    less[:] = held
+    less[0] &= ~(1 << _DAC_OVERRIDE | 1 << _DAC_READ_SEARCH)
+    set_to(less)
+    try:
+        yield
+    finally:
+        set_to(held)

@@ -435,7 +435,8 @@ def _checked_weights(weights: Mapping[str, float] | None, counts: LabelCounts) -
             hint = f"did you mean {', '.join(map(repr, close))}?" if close else f"there are {len(known)} other labels"
             raise EvoSplitError(f"label_weights= names the label {label!r}, which does not occur; {hint}")
         valid = isinstance(weight, (int, float, np.number)) and not isinstance(weight, bool)
-        if not valid or not np.isfinite(weight) or weight <= 0:
+        number = _as_float(weight) if valid else 0.0
+        if not np.isfinite(number) or number <= 0:
             raise EvoSplitError(f"the weight of the label {label!r} is {weight!r}; give a positive number (1 is usual)")
     return {str(label): float(weight) for label, weight in weights.items() if weight != 1}
 

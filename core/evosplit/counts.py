@@ -333,6 +333,8 @@ def _checked_dense(counts: Any) -> npt.NDArray[Any]:
             raise EvoSplitError(
                 f"counts holds something that is no number ({error}); for lists of labels use LabelCounts.from_lists"
             ) from error
+        except OverflowError as error:
+            raise EvoSplitError("counts holds a number of hundreds of digits; counts are below 2**31") from error
     if dense.dtype.kind not in "biuf":
         raise EvoSplitError(
             f"counts has dtype {dense.dtype}; expected numbers; for lists of labels use LabelCounts.from_lists"

@@ -8,10 +8,11 @@ import inspect
 import re
 import sys
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import ParamSpec, TypeVar
 
-__all__ = ["EvoSplitError", "EvoSplitWarning", "MissingExtraError", "checked_keywords", "warn"]
+__all__ = ["EvoSplitError", "EvoSplitWarning", "MissingExtraError", "checked_keywords", "needing", "warn"]
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -76,6 +77,25 @@ class MissingExtraError(EvoSplitError, ImportError):
 
     def __init__(self, message: str, extra: str) -> None:
         super().__init__(f'{message}; run: pip install "evosplit-plugins[{extra}]"')
+
+
+@contextmanager
+def needing(package: str, message: str, extra: str) -> Iterator[None]:
+    """Raise `MissingExtraError` where a package is not installed; one that is there but broken tells its own error.
+
+    Parameters
+    ----------
+    package
+        What is imported in the block.
+    message, extra
+        Of the error.
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] != package:
+            raise
+        raise MissingExtraError(message, extra) from error
 
 
 class EvoSplitWarning(UserWarning):

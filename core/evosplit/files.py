@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
 import re
 import secrets
 from contextlib import suppress
@@ -16,6 +18,8 @@ except ImportError:  # Windows, where a temporary file of a process that was kil
     fcntl = None
 
 __all__ = ["write_atomically"]
+
+_LONG = 200  # bytes of a name, to which others are added; most file systems take 255
 
 
 def write_atomically(path: Path, text: str) -> None:
@@ -42,7 +46,7 @@ def write_atomically(path: Path, text: str) -> None:
 def _temporary(path: Path) -> TextIO:
     """Open a new file beside another one and lock it, so that other processes see that its owner is alive."""
     while True:
-        temporary = path.with_name(f".{path.name}.evosplit-{secrets.token_hex(4)}.tmp")
+        temporary = path.with_name(f"{_beginning(path)}{secrets.token_hex(4)}.tmp")
         stream = temporary.open("x", encoding="utf-8", newline="\n")
         if fcntl is None:
             return stream
@@ -53,10 +57,18 @@ def _temporary(path: Path) -> TextIO:
         stream.close()
 
 
+def _beginning(path: Path) -> str:
+    """Begin the name of a temporary file with that of the file, or where it is long, with its hash."""
+    name = path.name
+    if len(os.fsencode(name)) > _LONG:
+        name = hashlib.sha256(os.fsencode(name)).hexdigest()
+    return f".{name}.evosplit-"
+
+
 def _remove_left_behind(path: Path) -> None:
     if fcntl is None:
         return
-    ours = re.compile(rf"\.{re.escape(path.name)}\.evosplit-[0-9a-f]{{8}}\.tmp")
+    ours = re.compile(rf"{re.escape(_beginning(path))}[0-9a-f]{{8}}\.tmp")
     with suppress(OSError):  # a folder that cannot be listed
         for other in path.parent.iterdir():
             if ours.fullmatch(other.name) and other.is_file() and not other.is_symlink():

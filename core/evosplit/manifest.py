@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from importlib.resources import files
 from typing import Any
@@ -21,7 +21,7 @@ from evosplit.errors import EvoSplitError
 from evosplit.measures import Measures
 from evosplit.wording import counted
 
-__all__ = ["FORMAT", "VERSION", "check_manifest", "difference_of_ids", "ids_hash", "manifest_schema"]
+__all__ = ["FORMAT", "VERSION", "as_text", "check_manifest", "difference_of_ids", "ids_hash", "manifest_schema"]
 
 FORMAT = "evosplit-split"
 VERSION = 1
@@ -39,6 +39,20 @@ def manifest_schema() -> dict[str, Any]:
     text = files("evosplit").joinpath("schemas", f"split-{VERSION}.json").read_text(encoding="utf-8")
     schema: dict[str, Any] = json.loads(text)
     return schema
+
+
+def as_text(manifest: Mapping[str, Any]) -> str:
+    r"""Write a manifest as JSON, whatever its ids and file names are.
+
+    Examples
+    --------
+    >>> as_text({"ids": ["ü.jpg"]}), as_text({"ids": ["\udcfc.jpg"]}).isascii()
+    ('{"ids": ["ü.jpg"]}', True)
+    """
+    text = json.dumps(manifest, ensure_ascii=False)
+    if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
+        text = json.dumps(manifest)  # half a surrogate pair, as in file names of unknown encoding, needs escapes
+    return text
 
 
 def check_manifest(manifest: Any, source: str) -> None:

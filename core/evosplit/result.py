@@ -18,7 +18,7 @@ from evosplit.counts import LabelCounts
 from evosplit.errors import EvoSplitError
 from evosplit.files import write_atomically
 from evosplit.front import ParetoFront, pick_from
-from evosplit.manifest import FORMAT, VERSION, check_manifest, difference_of_ids, ids_hash
+from evosplit.manifest import FORMAT, VERSION, as_text, check_manifest, difference_of_ids, ids_hash
 from evosplit.measures import Measures, SubsetTables, measures_of, subset_tables
 
 if TYPE_CHECKING:
@@ -283,12 +283,8 @@ class Split:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the manifest; the file appears whole or not at all."""
-        manifest = self.to_manifest()
-        text = json.dumps(manifest, ensure_ascii=False)
-        if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
-            text = json.dumps(manifest)  # half a surrogate pair, as in file names of unknown encoding, needs escapes
         try:
-            write_atomically(Path(path), text)
+            write_atomically(Path(path), as_text(self.to_manifest()))
         except OSError as error:
             raise EvoSplitError(f"cannot write the manifest {os.fspath(path)!r}: {error.strerror}") from error
 

@@ -326,7 +326,7 @@ def _from_json(row: _Row, cell: str) -> list[str]:
         return []
     try:
         found = json.loads(cell)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise EvoSplitError(f"{row.place}: the labels {cell[:40]!r} are no JSON list ({error})") from error
     if not all(isinstance(label, (str, int)) for label in found):
         raise EvoSplitError(f"{row.place}: the labels {cell[:40]!r} are not all strings or integers")

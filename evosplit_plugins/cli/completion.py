@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 
-from evosplit import MissingExtraError
+from evosplit.errors import needing
 from evosplit_plugins.cli.commands import Commands
 
 __all__ = ["register"]
@@ -25,9 +25,7 @@ def register(commands: Commands[argparse.ArgumentParser], build_parser: Callable
 
 
 def _run(args: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
-    try:
+    with needing("shtab", "completion scripts need shtab", "completion"):
         import shtab
-    except ImportError as error:
-        raise MissingExtraError("completion scripts need shtab", "completion") from error
     print(shtab.complete(parser, shell=args.shell))
     return 0

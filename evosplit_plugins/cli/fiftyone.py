@@ -129,9 +129,7 @@ def _demo(args: argparse.Namespace) -> int:
                 dataset.set_values(field, [records[name][field] for name in names])
             say("Splitting; the very first time this compiles the engine")
             ratios = {"train": 0.8, "val": 0.1, "test": 0.1}
-            split = api.evosplit_fiftyone(
-                dataset, ratios, label_field="ground_truth", on_progress=phases("splitting")
-            )
+            split = api.evosplit_fiftyone(dataset, ratios, label_field="ground_truth", on_progress=phases("splitting"))
         show_report(args, split, {"dataset": DEMO_NAME})
         if args.app:
             say("Waiting for the App")

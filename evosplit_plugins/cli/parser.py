@@ -178,7 +178,9 @@ def _sorted_out(verb: str, words: Sequence[str], adapters: Iterable[Adapter]) ->
         options = [*options_of(adapter.reading), *options_of(adapter.writing)]
         # Adapters give one flag other choices; the command of the right one checks them.
         add_options(parser, [each if each.kind == "switch" else replace(each, choices=()) for each in options], adapter)
-    found, unknown = parser.parse_known_args([word for word in words if word != "--"])
+    end = words.index("--") if "--" in words else len(words)
+    after = [f"./{word}" if word.startswith("-") else word for word in words[end + 1 :]]  # all of them are paths
+    found, unknown = parser.parse_known_args([*words[:end], *after])
     named = [*found.paths, *(word for word in unknown if not word.startswith("-"))]
     paths = [word for word in named if Path(word).exists()] or named[:1]
     return paths, [word for word in unknown if word.startswith("-")]

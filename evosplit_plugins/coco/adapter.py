@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from evosplit import EvoSplitError, LabelCounts, MissingExtraError
+from evosplit import EvoSplitError, LabelCounts
+from evosplit.errors import needing
 from evosplit.wording import Nouns, counted
 from evosplit_plugins.adapter import Adapter, Destination, Location, Write, WriteOptions
 from evosplit_plugins.coco.discovery import coco_files, is_annotation_file, subset_names
@@ -190,9 +191,5 @@ def _read_lists(
 
 def _host(module: str) -> Any:
     """Load a module that needs msgspec."""
-    try:
+    with needing("msgspec", "COCO files need msgspec", "coco"):
         return import_module(f"evosplit_plugins.coco.{module}")
-    except ModuleNotFoundError as error:
-        if error.name != "msgspec":
-            raise
-        raise MissingExtraError("COCO files need msgspec", "coco") from error

@@ -167,9 +167,7 @@ def read_coco(
     return data
 
 
-def _rows_of(
-    tables: Sequence[Table], has_labels: bool, options: CocoReading
-) -> tuple[list[FileRows], int, int]:
+def _rows_of(tables: Sequence[Table], has_labels: bool, options: CocoReading) -> tuple[list[FileRows], int, int]:
     """Give each image a row, one file after the other; also return the numbers of rows and of dropped annotations."""
     rows: list[FileRows] = []
     n_rows = n_dropped = 0

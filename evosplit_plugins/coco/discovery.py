@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from evosplit.manifest import FORMAT
-from evosplit_plugins.files import usual_order
+from evosplit_plugins.files import check_readable, usual_order
 
 __all__ = ["SUFFIXES", "coco_files", "is_annotation_file", "is_manifest", "subset_names"]
 
@@ -86,6 +86,7 @@ def coco_files(folder: Path) -> list[Path]:
     for pattern in (f"fold[0-9]*/valid/{_ROBOFLOW}*", f"*/{_ROBOFLOW}*"):
         found = [path for path in folder.glob(pattern) if path.name.removeprefix(_ROBOFLOW) in ("", ".gz")]
         if found:
+            check_readable(folder)  # else the subset of a folder that may not be read would be left out silently
             return sorted(sorted(found, key=_natural), key=lambda path: usual_order(path.parent.name))
     return []
 

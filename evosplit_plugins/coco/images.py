@@ -78,6 +78,8 @@ def find_images(data: CocoData, names: Sequence[PurePosixPath], roots: Sequence[
             path = folder / names[row]
             try:
                 status = path.stat()
+            except PermissionError as error:
+                raise EvoSplitError(f"cannot look at {path}: {error.strerror}; make its folder readable") from error
             except OSError:
                 status = None
             if status is not None and stat.S_ISREG(status.st_mode):

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from evosplit import EvoSplitError, MissingExtraError
+from evosplit import EvoSplitError
+from evosplit.errors import needing
 from evosplit_plugins.demo import things
 from evosplit_plugins.demo.things import Part, Point, Rng
 from evosplit_plugins.demo.worlds import HABITS, HEIGHT, SKY, WIDTH, WORLDS, Canvas, Guest
@@ -265,10 +266,8 @@ def draw_demo(
     ...     sorted(path.name for path in demo.root.iterdir()), len(list(demo.images.iterdir()))
     (['.evosplit.json', 'images', 'instances.json'], 4)
     """
-    try:
+    with needing("PIL", "the demo pictures need Pillow", "demo"):
         import PIL  # noqa: F401
-    except ImportError as error:
-        raise MissingExtraError("the demo pictures need Pillow", "demo") from error
     if n_images < 1:
         raise EvoSplitError(f"n_images={n_images} pictures cannot be drawn; ask for at least 1")
     if seed < 0:
@@ -298,9 +297,7 @@ def draw_demo(
     return replace(demo, n_annotations=len(content["annotations"]))
 
 
-def _draw(
-    shots: list[Shot], names: list[str], folder: Path, on_progress: OnProgress
-) -> dict[str, Any]:
+def _draw(shots: list[Shot], names: list[str], folder: Path, on_progress: OnProgress) -> dict[str, Any]:
     """Draw the pictures into a folder and describe them as COCO does."""
     images: list[dict[str, Any]] = []
     annotations: list[dict[str, Any]] = []

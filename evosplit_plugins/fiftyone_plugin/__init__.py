@@ -7,6 +7,7 @@ the public functions, `app` everything for the App.
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from evosplit_plugins.on_demand import on_demand
@@ -36,7 +37,12 @@ __all__ = [
     "undo_split",
 ]
 
-# The adapter's module does not load FiftyOne.
-__getattr__, __dir__ = on_demand(
-    __name__, __all__, lambda name: f"{__name__}.{'adapter' if name.startswith('FiftyOne') else 'api'}"
-)
+
+def _home(name: str) -> str:
+    if name.startswith("FiftyOne"):
+        return f"{__name__}.adapter"  # which does not load FiftyOne
+    import_module(f"{__name__}.reading")  # which names the extra where FiftyOne is not installed
+    return f"{__name__}.api"
+
+
+__getattr__, __dir__ = on_demand(__name__, __all__, _home)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evosplit import Split
+from evosplit.manifest import as_text
 from evosplit_plugins.adapter import Adapter, Destination, Location, Outcome, Write, WriteOptions
 from evosplit_plugins.files import PathLike
 from evosplit_plugins.options import option
@@ -83,9 +84,7 @@ class FiftyOneWriting(WriteOptions):
 
     overwrite: bool = option(False, "replace values of the field that EvoSplit did not write", kind="switch")
     keep_tags: bool = option(False, "leave the tags of earlier splits with other names", kind="switch")
-    manifest: PathLike | None = option(
-        None, "also write the split to a split.json", kind="path", metavar="PATH"
-    )
+    manifest: PathLike | None = option(None, "also write the split to a split.json", kind="path", metavar="PATH")
 
 
 class FiftyOneAdapter(Adapter):
@@ -134,18 +133,23 @@ def _write(
     source: FiftyOneSource, options: FiftyOneWriting, files: Plan, split: Split, on_progress: OnProgress | None
 ) -> Outcome:
     """Tag the samples or fill the field, and record the split on the dataset; files come last."""
+    from evosplit.report.html import report_page
     from evosplit_plugins.fiftyone_plugin.writing import undo_split, write_split
 
     if on_progress is not None:
         on_progress(0.0, "writing")
     facts = {"dataset": source.dataset.name, "written as": source.field or "tags"}
+    named = (*files.reports, *files.manifests)
+    if options.dry_run:
+        files = replace(files, manifests=())
     with ExitStack() as stack:
         stage = stack.enter_context(files.stage()) if files.reports or files.manifests else None
         if stage is not None:
             for path in files.reports:
-                split.report().save_html(stage.path(path))
+                stage.write(path, report_page(split.report()))
             for path in files.manifests:
-                replace(split, file_names=tuple(source.files or ())).save(stage.path(path))
+                with_files = replace(split, file_names=tuple(source.files or ()))
+                stage.write(path, as_text(with_files.to_manifest()))
         if not options.dry_run:
             run = write_split(
                 source.dataset,
@@ -163,7 +167,7 @@ def _write(
                 if not options.dry_run:
                     undo_split(source.dataset)
                 raise
-    return Outcome(split, files=(*files.reports, *files.manifests), facts=facts, notes=source.notes)
+    return Outcome(split, files=named, facts=facts, notes=source.notes)
 
 
 def _source(
@@ -179,6 +183,6 @@ def _source(
 
 
 def _planned(options: FiftyOneWriting, inputs: Sequence[Path], source: Mapping[str, Any]) -> Plan:
-    manifests = [] if options.manifest is None or options.dry_run else [Path(options.manifest)]
+    manifests = [] if options.manifest is None else [Path(options.manifest)]
     reports = [] if options.report is None else [Path(options.report)]
     return Plan(None, writer="fiftyone", reports=reports, manifests=manifests, source=source, inputs=inputs)

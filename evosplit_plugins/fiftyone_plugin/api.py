@@ -9,6 +9,7 @@ from typing import Any, cast
 
 from evosplit import EvoSplitError, LabelCounts, Split
 from evosplit.errors import checked_keywords
+from evosplit.manifest import as_text
 from evosplit.methods.base import Method
 from evosplit.rng import Seed
 from evosplit_plugins.audit import Audit
@@ -314,6 +315,6 @@ def save_manifest(samples: Any, path: PathLike, *, run_key: str | None = None) -
     split = replace(split, file_names=tuple(file_of_unit.get(unit) for unit in split.sample_ids.tolist()))
     target = Path(path)
     with Plan(None, manifests=[target], source=split.source).stage() as stage:
-        split.save(stage.path(target))
+        stage.write(target, as_text(split.to_manifest()))
         stage.commit()
     return split

@@ -17,16 +17,15 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from evosplit import EvoSplitError, LabelCounts, MissingExtraError
+from evosplit import EvoSplitError, LabelCounts
+from evosplit.errors import needing
 from evosplit.wording import counted
 
-try:
+with needing("fiftyone", "FiftyOne is not installed", "fiftyone"):
     import fiftyone as fo
     import fiftyone.core.clips as focl
     import fiftyone.core.patches as fop
     import fiftyone.core.video as fovi
-except ImportError as error:
-    raise MissingExtraError("FiftyOne is not installed", "fiftyone") from error
 
 from evosplit_plugins.fiftyone_plugin.masks import MaskPath, mask_classes
 from evosplit_plugins.progress import OnProgress

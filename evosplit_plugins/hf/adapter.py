@@ -8,7 +8,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar
 
-from evosplit import EvoSplitError, MissingExtraError
+from evosplit import EvoSplitError
+from evosplit.errors import needing
 from evosplit.wording import Nouns
 from evosplit_plugins.adapter import Adapter, Destination, Location, Write, WriteOptions
 from evosplit_plugins.options import option
@@ -145,8 +146,6 @@ def _only(paths: Sequence[str], on_progress: OnProgress | None) -> str:
 
 def host_module(name: str) -> Any:
     """Import a module of this package that needs `datasets`; the error without it names the extra."""
-    try:
+    with needing("datasets", "Hugging Face datasets is not installed", "hf"):
         import datasets  # noqa: F401
-    except ImportError as error:
-        raise MissingExtraError("Hugging Face datasets is not installed", "hf") from error
     return import_module(f"evosplit_plugins.hf.{name}")

@@ -203,8 +203,9 @@ def evosplit_hf(
         Rows stay together whose file names match with the same text (of the first parentheses, if there are any).
     group_copies
         Keep rows of the same picture together, because they would leak from one subset into another. The picture is
-        the same if its path is, in a column called `file_name`, `path` or the like, else in the pictures themselves;
-        Roboflow's copies of one source are one picture. Of a stream no files are known.
+        the same if its path is, in a column called `file_name`, `path` or the like, else in the pictures themselves
+        or in ids that are names of images; Roboflow's copies of one source are one picture. Of a stream no files are
+        known.
     stratify_by
         What to balance beside the labels: one column or several (dotted as above) of strings, booleans,
         numbers or ClassLabel, or of lists of them.

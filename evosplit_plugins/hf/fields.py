@@ -35,6 +35,8 @@ __all__ = [
 
 FILE_COLUMNS = ("file_name", "filename", "file_path", "filepath", "image_path", "path")
 ID_COLUMNS = ("image_id", "id")
+_IMAGE = r"(?i)\S\.(jpe?g|png|webp|bmp|tiff?|gif)$"
+_LOOKED_AT = 10  # ids, before all of them are
 _ROWS_AT_ONCE = 100
 
 Values = npt.NDArray[Any] | list[Any]
@@ -86,12 +88,17 @@ def unique_values(rows: Rows, leaf: Leaf) -> list[Any]:
 
 
 def find_files(rows: Rows, leaves: Sequence[Leaf]) -> tuple[Leaf, list[str | None]] | None:
-    """Find the file name or path of each row: in a column with a usual name, else in the pictures; None if unknown.
+    """Find the file name or path of each row: in a column with a usual name, in the pictures, or in ids that are such.
+
+    None where they are in none of them.
 
     Examples
     --------
     >>> from evosplit_plugins.hf.rows import leaves_of, read_rows
     >>> ds = Dataset.from_dict({"file_name": ["a.jpg", "b.jpg"]})
+    >>> find_files(read_rows(ds, []), leaves_of(ds))[1]
+    ['a.jpg', 'b.jpg']
+    >>> ds = Dataset.from_dict({"image_id": ["a.jpg", "b.jpg"], "id": ["a", "b"]})
     >>> find_files(read_rows(ds, []), leaves_of(ds))[1]
     ['a.jpg', 'b.jpg']
     """
@@ -101,7 +108,17 @@ def find_files(rows: Rows, leaves: Sequence[Leaf]) -> tuple[Leaf, list[str | Non
         names = rows.column(leaf.column, ("path",) if _holds_pictures(leaf) else ()).to_pylist()
         if any(names):
             return leaf, names
+    for leaf in plain:
+        if leaf.column in ID_COLUMNS and leaf.is_string and _name_images(rows.column(leaf.column)[:_LOOKED_AT]):
+            column = rows.column(leaf.column)
+            if _name_images(column):
+                return leaf, column.to_pylist()
     return None
+
+
+def _name_images(column: Any) -> bool:
+    """Whether all texts of a column end as the names of images do."""
+    return bool(len(column)) and bool(pc.all(pc.match_substring_regex(column, _IMAGE), skip_nulls=False).as_py())
 
 
 def _holds_pictures(leaf: Leaf) -> bool:

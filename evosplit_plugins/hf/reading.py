@@ -366,6 +366,8 @@ def _load_file(path: Path) -> Any:
     builder = _BUILDERS.get(path.suffix.lower())
     if builder is None:
         raise EvoSplitError(f"{str(path)!r} is no {', '.join(_BUILDERS)} file; pass one, or a directory")
+    if not path.stat().st_size:
+        raise EvoSplitError(f"{str(path)!r} is empty; there is nothing to split")
     options = {"sep": "\t"} if path.suffix.lower() == ".tsv" else {}
     return load_dataset(builder, data_files=str(path), split="train", **options)
 

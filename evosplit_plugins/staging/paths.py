@@ -77,7 +77,7 @@ def check_space(root: Path, needed: int) -> None:
     free = shutil.disk_usage(existing).free
     if needed > free:
         raise EvoSplitError(
-            f"the output needs {needed / 1e6:.0f} MB, but {root} has {free / 1e6:.0f} MB free; choose another disk"
+            f"the output needs {needed / 1e6:,.1f} MB, but {root} has {free / 1e6:,.1f} MB free; choose another disk"
         )
 
 
@@ -169,7 +169,7 @@ def tops(folder: Path, files: Iterable[str]) -> list[str]:
 
 def write_new(path: Path, text: str) -> None:
     """Write a file that does not exist, and wait until it is on disk."""
-    with path.open("x", encoding="utf-8", errors="surrogateescape") as stream:
+    with path.open("x", encoding="utf-8", errors="surrogateescape", newline="\n") as stream:
         stream.write(text)
         stream.flush()
         os.fsync(stream.fileno())

@@ -162,7 +162,8 @@ class Plan:
             remedy = remedies.get(error.errno or 0, "choose another output directory")
             what = f"write to {self.folders[0]}"
             if isinstance(error.filename, str) and error.filename2 is None:
-                above = [folder for folder in self.folders if folder in Path(error.filename).parents]
+                path = Path(error.filename)
+                above = [folder for folder in self.folders if folder in (path, *path.parents)]
                 what = f"write to {max(above, key=lambda each: len(each.parts))}" if above else f"read {error.filename}"
                 remedy = remedy if above else "see whether it is there and may be read"
             raise EvoSplitError(f"cannot {what}: {error.strerror or error}; nothing was changed; {remedy}") from error

@@ -51,7 +51,14 @@ def read_record(root: Path) -> list[Run]:
     if not os.path.lexists(path):
         return []
     try:
-        record = json.loads(path.read_text(encoding="utf-8"))
+        text = path.read_bytes()
+    except OSError as error:
+        raise EvoSplitError(
+            f"cannot read {path}, which says what EvoSplit wrote there: {error.strerror}; make it readable, or choose "
+            "another output"
+        ) from error
+    try:
+        record = json.loads(text)
         if record["format"] != _FORMAT or record["version"] != _VERSION:
             raise ValueError(f"its format is {record['format']} {record['version']}")
         runs = [Run(str(run["writer"]), dict(run["files"]), list(run["folders"])) for run in record["runs"]]
@@ -60,7 +67,7 @@ def read_record(root: Path) -> list[Run]:
             foreign = os.sep == "\\" and "\\" in place  # elsewhere a letter like any other
             if pure.is_absolute() or not pure.parts or ".." in pure.parts or str(pure) != place or foreign:
                 raise ValueError(f"it names {place!r}")
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise EvoSplitError(
             f"{path} is not a valid record of what EvoSplit wrote there ({error}); delete it, and the files it lists"
         ) from error

@@ -105,6 +105,10 @@ class Staging:
             stream.flush()
             os.fsync(stream.fileno())
 
+    def write(self, place: PurePosixPath | Path, text: str) -> None:
+        """Make a text file, which is on disk when this ends."""
+        write_new(self.path(place), text)
+
     def put(self, mode: str, source: str | Path, place: str | PurePosixPath) -> None:
         """Link or copy one file: "symlink", "hardlink" or "copy"."""
         # Called for every picture: a Path would cost more than the link.

@@ -10,7 +10,8 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from evosplit import EvoSplitError, MissingExtraError
+from evosplit import EvoSplitError
+from evosplit.errors import needing
 from evosplit_plugins.table.engine import HASH_BITS, ColumnType, Dialect, Engine, broken_line, common_separator, heading
 
 __all__ = ["DuckEngine", "connect", "scan", "table_function"]
@@ -35,10 +36,8 @@ _COPY = {"parquet": "FORMAT parquet", "csv": "FORMAT csv, HEADER", "json": "FORM
 
 def duckdb_module() -> Any:
     """Import DuckDB."""
-    try:
+    with needing("duckdb", "tables need duckdb", "table"):
         import duckdb
-    except ImportError as error:
-        raise MissingExtraError("tables need duckdb", "table") from error
     return duckdb
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 import reprlib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -52,11 +53,8 @@ def data_files(paths: Sequence[Path]) -> tuple[list[Path], str]:
         if path.is_dir():
             inside = [
                 each
-                for each in sorted(path.rglob("*"))
-                if each.is_file()
-                and each.suffix.lower() in FORMS
-                and each.name not in _SKIPPED
-                and not any(part.startswith((".", "_")) for part in each.relative_to(path).parts)
+                for each in _files_below(path)
+                if each.is_file() and each.suffix.lower() in FORMS and each.name not in _SKIPPED
             ]
             if not inside:
                 raise EvoSplitError(f"{path} holds no table: nothing in it ends in {', '.join(FORMS)}")
@@ -77,6 +75,19 @@ def data_files(paths: Sequence[Path]) -> tuple[list[Path], str]:
     if not filled:
         raise EvoSplitError(f"{found[0]} is empty; there is nothing to split")
     return filled, forms.pop()
+
+
+def _files_below(folder: Path) -> list[Path]:
+    """List the files of a folder in order, without hidden ones; what may not be read is not passed over."""
+
+    def refuse(error: OSError) -> NoReturn:
+        raise EvoSplitError(f"cannot read {error.filename}: {error.strerror}; make it readable") from error
+
+    found = []
+    for here, folders, files in os.walk(folder, onerror=refuse):
+        folders[:] = [name for name in folders if not name.startswith((".", "_"))]
+        found += [Path(here, name) for name in files if not name.startswith((".", "_"))]
+    return sorted(found)
 
 
 def partition_root(paths: Sequence[Path]) -> Path | None:

@@ -10,7 +10,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evosplit import EvoSplitError, MissingExtraError
+from evosplit import EvoSplitError
+from evosplit.errors import needing
 from evosplit_plugins.table.engine import ColumnType, Dialect, Engine, common_separator
 from evosplit_plugins.table.reading import data_files, with_labels
 
@@ -144,10 +145,8 @@ def open_on_spark(files: Sequence[Path], form: str, how: TableReading, root: Pat
 
     Partitions named as Hive does, in the folder `root`, are columns.
     """
-    try:
+    with needing("pyspark", "engine='spark' needs pyspark", "spark"):
         from pyspark.sql import SparkSession
-    except ImportError as error:
-        raise MissingExtraError("engine='spark' needs pyspark", "spark") from error
     session = SparkSession.builder.appName("evosplit").getOrCreate()
     engine = SparkEngine(_load(session, files, form, root))
     if how.label_table is None:
@@ -179,7 +178,7 @@ def _in_order(frame: Any, files: Sequence[Path], form: str) -> Any:
     with files[0].open(encoding="utf-8-sig") as stream:
         try:
             first = json.loads(stream.readline())
-        except ValueError:  # an array over several lines, which Spark refuses itself
+        except (ValueError, RecursionError):  # an array over several lines, which Spark refuses itself
             return frame
     known = [name for name in first if name in frame.columns] if isinstance(first, dict) else []
     order = [*known, *(name for name in frame.columns if name not in known)]

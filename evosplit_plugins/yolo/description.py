@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from evosplit import EvoSplitError
-from evosplit.errors import MissingExtraError
+from evosplit.errors import needing
 from evosplit.wording import listed
 from evosplit_plugins.yolo.images import Disk, absolute, is_image, read_text
 
@@ -23,6 +23,7 @@ _VAL = ("valid", "validation")
 _NAMES = ("classes.txt", "obj.names", "_darknet.labels", "labels.txt")
 _FOLD = re.compile(r"fold\d+")
 _AUTOSPLIT = "autosplit_"
+_NAMED = re.compile(rb"^names\s*:", re.MULTILINE)
 _KEYPOINTS = "kpt_shape"
 
 
@@ -67,9 +68,11 @@ class Description:
 def looks_like_yolo(paths: Sequence[str]) -> bool:
     """Tell from names alone whether paths lead to YOLO data; folders of classes could be of others too."""
     first = Path(paths[0]) if paths else Path()
+    if paths and all(map(_is_list_of_images, map(Path, paths))):
+        return True
     if len(paths) > 1:
-        return all(Path(path).suffix == ".txt" and Path(path).name.startswith(_AUTOSPLIT) for path in paths)
-    if first.suffix.lower() in (*_YAML, ".ndjson", ".data") or first.name.startswith(_AUTOSPLIT):
+        return False
+    if first.suffix.lower() in (*_YAML, ".ndjson", ".data"):
         return first.is_file()
     if not first.is_dir():
         return False
@@ -80,6 +83,14 @@ def looks_like_yolo(paths: Sequence[str]) -> bool:
         or any(name.startswith(_AUTOSPLIT) for name in names)
         or any((first / f"{pair}images").is_dir() and (first / f"{pair}labels").is_dir() for pair in pairs)
     )
+
+
+def _is_list_of_images(path: Path) -> bool:
+    """Tell from its name, or from a description beside it, whether a text file may be a list of images."""
+    if path.suffix != ".txt" or not path.is_file():
+        return False
+    described = (each for each in path.parent.iterdir() if each.suffix.lower() in _YAML and each.is_file())
+    return path.name.startswith(_AUTOSPLIT) or any(_NAMED.search(each.read_bytes()) for each in described)
 
 
 def describe(paths: Sequence[str], *, root: Any = None, names: Any = None) -> Description:
@@ -133,10 +144,8 @@ def _from_path(path: Path, root: Any) -> Description:
 
 def load_yaml(text: str, called: str) -> dict[str, Any]:
     """Read a yaml file that describes a data set."""
-    try:
+    with needing("yaml", "YOLO data sets need PyYAML", "yolo"):
         import yaml
-    except ImportError as error:
-        raise MissingExtraError("YOLO data sets need PyYAML", "yolo") from error
     try:
         content = yaml.safe_load(text)
     except (yaml.YAMLError, RecursionError) as error:
@@ -309,6 +318,8 @@ def _with_names(found: Description, folders: Sequence[Path]) -> Description:
     """Add the names of the classes that lie beside the data."""
     for folder in folders:
         described = [path for path in sorted(folder.iterdir()) if path.suffix.lower() in _YAML]
+        if len(described) > 1 and all(_FOLD.fullmatch(path.stem) for path in described):
+            described = described[:1]  # they differ in their lists alone
         if len(described) == 1:
             text = read_text(described[0])
             content = load_yaml(text, described[0].name)

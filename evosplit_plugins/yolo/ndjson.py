@@ -37,7 +37,7 @@ def read_ndjson(path: Path) -> tuple[tuple[str, ...], list[Record]]:
         where = f"{path.name}:{number + 1}"
         try:
             entry = json.loads(line)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise EvoSplitError(f"{where} is no JSON: {error}; correct it") from error
         if not isinstance(entry, dict):
             raise EvoSplitError(f"{where} is no object; write one for the data set, then one for each image")

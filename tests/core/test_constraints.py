@@ -312,6 +312,7 @@ def test_label_weights():
         ({"cat": np.nan}, "the weight of the label 'cat' is nan"),
         ({"cat": True}, "the weight of the label 'cat' is True"),
         ({"cat": "5"}, "the weight of the label 'cat' is '5'"),
+        ({"cat": 10**400}, "the weight of the label 'cat' is 1000"),
     ],
 )
 def test_bad_label_weights(weights, message):

@@ -192,6 +192,7 @@ def test_repr_says_what_it_holds():
         ([["cat"], ["dog"]], "expected numbers; for lists of labels use LabelCounts.from_lists"),
         ([[1, None]], r"counts\[0, 1\] is nan"),
         (np.array([[1, "cat"]], dtype=object), "something that is no number.*LabelCounts.from_lists"),
+        ([[0, 10**400]], "counts holds a number of hundreds of digits; counts are below"),
         (np.array([[1j]]), "counts has dtype complex128"),
         (sp.csr_array(np.array([[1j]])), "counts has dtype complex128; expected non-negative integers"),
         (LabelCounts([[1]]), "a LabelCounts already"),

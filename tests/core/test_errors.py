@@ -9,6 +9,7 @@ import pytest
 
 import evosplit
 from evosplit import EvoSplitError, EvoSplitWarning, MissingExtraError, kfold, split
+from evosplit.errors import needing
 
 EMPTY = np.zeros((6, 2), dtype=int)
 
@@ -26,6 +27,22 @@ def test_a_missing_extra_is_caught_either_way():
     for kind in (ImportError, EvoSplitError):
         with pytest.raises(kind, match=r'^COCO files need msgspec; run: pip install "evosplit-plugins\[coco\]"$'):
             raise MissingExtraError("COCO files need msgspec", "coco")
+
+
+def test_a_package_that_is_broken_is_not_called_missing():
+    """Only the package itself, or a part of it, is what the extra brings; any other error is its own."""
+    for name in ("host", "host.part"):
+        refusal = pytest.raises(MissingExtraError, match=r"^files need host; run: pip install .*\[files\]")
+        with refusal, needing("host", "files need host", "files"):
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+    for error in (
+        ModuleNotFoundError("No module named 'its_own_need'", name="its_own_need"),
+        ModuleNotFoundError("No module named 'hostess'", name="hostess"),
+        ImportError("libhost.so: cannot open shared object file", name="host"),
+    ):
+        with pytest.raises(ImportError, match=str(error)) as raised, needing("host", "files need host", "files"):
+            raise error
+        assert raised.value is error
 
 
 @pytest.mark.parametrize("verb", [split, kfold])

@@ -20,6 +20,14 @@ def test_replaces_the_whole_file(tmp_path):
     assert list(tmp_path.iterdir()) == [path]
 
 
+@pytest.mark.parametrize("name", ["a" * 255, "ü" * 127, "a" * 200, "a" * 201])
+def test_names_as_long_as_they_may_be(tmp_path, name):
+    """What the temporary file is called does not forbid a name that the file system takes."""
+    for text in ("old", "new"):
+        write_atomically(tmp_path / name, text)
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {name: "new"}
+
+
 def test_a_failure_keeps_the_old_file(tmp_path):
     """A text that cannot be encoded leaves the old file as it was, and no temporary one."""
     path = tmp_path / "a.txt"

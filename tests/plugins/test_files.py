@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from file_systems import no_privileges
 
 from evosplit import EvoSplitError
-from evosplit_plugins.files import as_paths, as_texts, one_for_each
+from evosplit_plugins.files import as_paths, as_texts, check_readable, one_for_each
 
 
 @pytest.mark.parametrize("given", ["a/b.json", Path("a/b.json"), ["./a/b.json"], (Path("a/b.json"),)])
@@ -25,3 +26,19 @@ def test_one_folder_for_each_file():
     message = "image_root= gives 2 folders for 3 files; give one for all files, or one for each"
     with pytest.raises(EvoSplitError, match=message):
         one_for_each(["a", "b"], 3, "image_root")
+
+
+def test_what_may_be_read(tmp_path):
+    """A folder is refused where one of its own may not be read, but for that which file systems make."""
+    for name in ("a", "b", "lost+found"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "file").touch()
+    (tmp_path / "lost+found").chmod(0)
+    with no_privileges():
+        for path in (tmp_path, tmp_path / "file", tmp_path / "nope"):
+            check_readable(path)
+        (tmp_path / "b").chmod(0)
+        with pytest.raises(EvoSplitError, match=rf"cannot read {tmp_path}/b: Permission denied; make it readable"):
+            check_readable(tmp_path)
+    for name in ("b", "lost+found"):
+        (tmp_path / name).chmod(0o700)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import evosplit
-from evosplit import EvoSplitError, LabelCounts
+from evosplit import EvoSplitError, EvoSplitWarning, LabelCounts
 from evosplit_plugins.matching import find_members, find_samples, picture_of, plain_path, replayed
 
 HASH = "0123456789abcdef0123456789abcdef"
@@ -65,8 +67,21 @@ def test_by_file(theirs, ours):
 def test_files_know_better_than_numbers_that_agree():
     """Row numbers, say, equal image ids by chance; files that all match say which sample is which."""
     assert found(a_split([0, 1], ["a.jpg", "b.jpg"]), [0, 1], ["b.jpg", "a.jpg"]) == [1, 0]
-    assert found(a_split([0, 1], ["a.jpg", "b.jpg"]), [1, 0], ["moved.jpg", "gone.jpg"]) == [1, 0]
+    assert found(a_split([0, 1], ["a.jpg", "b.jpg"]), [1, 0], ["a.jpg", "renamed.jpg"]) == [1, 0]
     assert found(a_split([0, 1], ["a.jpg", "a.jpg"]), [1, 0], ["a.jpg", "a.jpg"]) == [1, 0]
+
+
+@pytest.mark.parametrize("ids", [[1, 0], range(2)])
+def test_numbers_of_other_data_are_not_taken_in_silence(ids):
+    """Where numbers agree but not one file does, a warning asks whether it is the same data."""
+    asked = r"ids of the data are those of the split, but none .* \(new/x\.jpg; there a\.jpg\): is it the same data\?"
+    with pytest.warns(EvoSplitWarning, match=asked):
+        assert found(a_split([0, 1], ["a.jpg", "b.jpg"]), ids, ["new/x.jpg", "y.jpg"]) == list(ids)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for files in (["a.png", "x.png"], ["1/b.jpg", "2/b.jpg"], None):
+            assert found(a_split([0, 1], ["a.jpg", "b.jpg"]), ids, files) == list(ids)
+        assert found(a_split([0, 1]), ids, ["x.jpg", "y.jpg"]) == list(ids)
 
 
 @pytest.mark.parametrize(

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
-from coco_files import tree
+from coco_files import QUICK, RATIOS, instances, tree, write
 
 from evosplit import EvoSplitError
+from evosplit_plugins import evosplit_coco
 from evosplit_plugins.output import check_subset_names, plan_page
 
 LABELS = [["cat"], ["dog"], ["cat", "dog"], []]
@@ -66,4 +69,48 @@ def test_labels_of_a_table_are_an_input(tmp_path):
             method="random",
             overwrite=True,
         )
+    assert tree(tmp_path) == before
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no process can be kept from writing large files")
+@pytest.mark.parametrize("beside", [True, False])
+def test_a_disk_that_takes_no_more_is_told_as_one(tmp_path, beside):
+    """Whichever file was the last: the message names the folder and what helps, nothing of how files are made."""
+    import resource
+
+    path = write(tmp_path / "a.json", instances())
+    page = tmp_path / ("pages" if beside else "out") / "page.html"
+    page.parent.mkdir()
+    before = tree(tmp_path)
+    least, most = resource.getrlimit(resource.RLIMIT_FSIZE)
+    told = set()
+    limit = 64
+    while True:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, most))
+        try:
+            evosplit_coco(path, tmp_path / "out", RATIOS, report=page, **QUICK)
+            break
+        except EvoSplitError as error:
+            told.add(str(error))
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (least, most))
+        assert tree(tmp_path) == before
+        limit *= 2
+    assert page.stat().st_size > (tmp_path / "out" / "split.json").stat().st_size > 256
+    assert told == {
+        f"cannot write to {tmp_path / 'out'}: File too large; nothing was changed; choose another output directory"
+    }
+
+
+@pytest.mark.parametrize("linked", [False, True])
+def test_data_in_the_place_of_the_manifest(tmp_path, linked):
+    """Annotations that are called, or linked, as the manifest is to be are no manifest that may stay: it is refused."""
+    own = tmp_path / "out" / "split.json"
+    path = write(tmp_path / "a.json" if linked else own, instances())
+    if linked:
+        own.parent.mkdir()
+        own.symlink_to(path)
+    before = tree(tmp_path)
+    with pytest.raises(EvoSplitError, match=r"split\.json is (linked to )?the input .*; choose another output"):
+        evosplit_coco(path, own.parent, RATIOS, overwrite=True, **QUICK)
     assert tree(tmp_path) == before

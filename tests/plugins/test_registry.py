@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from file_systems import no_privileges
 
 from evosplit import EvoSplitError
 from evosplit_plugins.registry import adapter_names, described, detect, get_adapter
@@ -34,6 +35,25 @@ def test_nothing_recognises(tmp_path):
     path.touch()
     with pytest.raises(EvoSplitError, match=r"no adapter recognises .*notes.docx'; name one: coco"):
         detect([str(path)])
+
+
+@pytest.mark.parametrize("shut", ["a.json", "folder", "folder/annotations"])
+def test_what_may_not_be_read_is_not_unknown(tmp_path, shut):
+    """The cause is named: nobody needs to look for another adapter."""
+    inside = tmp_path / "folder" / "annotations"
+    inside.mkdir(parents=True)
+    for path in (tmp_path / "a.json", inside / "instances_train.json"):
+        path.write_text('{"images": []}')
+    path = tmp_path / shut
+    given = str(tmp_path / shut.partition("/")[0])
+    assert detect([given]) == "coco"
+    mode = path.stat().st_mode
+    path.chmod(0)
+    try:
+        with no_privileges(), pytest.raises(EvoSplitError, match=rf"cannot read .*{shut}: Permission denied; make"):
+            detect([given])
+    finally:
+        path.chmod(mode)
 
 
 def test_what_is_asked_decides(tmp_path):

@@ -1,12 +1,13 @@
 """The baselines of a report: random splits and iterative stratification of the same data into the same sizes.
 
 A *random split* is what the method "random" gives: samples dealt out with equal chances into subsets of exactly the
-same sizes; locked samples stay where they are, and groups stay whole. What LD and LPD are on average is known exactly,
-unless there are groups (see `evosplit.measures.expected_deviation`); the rest are means of draws.
+same sizes; locked samples stay where they are, and groups stay whole. What LD, LPD and FLZ are on average is known
+exactly, unless there are groups (see `evosplit.measures.expected_deviation`); the rest are means of draws.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -143,7 +144,7 @@ def _sizes(split: Split, constraints: Constraints | None) -> tuple[int, ...]:
 
 
 def _expected(counts: LabelCounts, sizes: tuple[int, ...], constraints: Constraints | None) -> dict[str, float]:
-    """Compute what LD and LPD are in random splits on average, with locks but without groups."""
+    """Compute what LD, LPD and FLZ are in random splits on average, with locks but without groups."""
     k = len(sizes)
     # The free samples as one more subset.
     if counts.has_copies:
@@ -159,7 +160,28 @@ def _expected(counts: LabelCounts, sizes: tuple[int, ...], constraints: Constrai
         held = {} if constraints is None else {"held": table[:, :k], "held_sizes": placed.sizes[:k]}
         terms = expected_deviation(table.sum(axis=1), sizes, **held)
         found[name] = float(terms.mean()) if len(terms) else 0.0
+    none = _chance_of_none(placed.samples[:, k], int(placed.sizes[k]), np.array(sizes) - placed.sizes[:k])
+    found["flz"] = float(none[placed.samples[:, :k] == 0].sum())
     return found
+
+
+def _chance_of_none(totals: npt.NDArray[Any], n: int, sizes: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    """Return the chance that a subset gets none of `totals` among n samples, for each size: hypergeometric.
+
+    >>> _chance_of_none(np.array([0, 1, 3]), 4, np.array([1, 3])).round(12).tolist()
+    [[1.0, 1.0], [0.75, 0.25], [0.25, 0.0]]
+    """
+    # The ways to choose the subset without them, over all ways, both written as factorials.
+    left = n - totals[:, None] - sizes[None, :]
+    ways = _log_factorial(n - totals)[:, None] + _log_factorial(n - sizes)[None, :] - math.lgamma(n + 1)
+    return np.where(left >= 0, np.exp(ways - _log_factorial(np.maximum(left, 0))), 0.0)
+
+
+def _log_factorial(numbers: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    # That of scipy.special would take a tenth of a second to import.
+    different, at = np.unique(numbers, return_inverse=True)
+    found = np.array([math.lgamma(number + 1) for number in different.tolist()], dtype=np.float64)
+    return found[at].reshape(numbers.shape)
 
 
 def _by_method(

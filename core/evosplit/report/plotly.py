@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evosplit.errors import EvoSplitError, MissingExtraError
+from evosplit.errors import EvoSplitError, needing
 from evosplit.report.tables import number, objective_titles, percent
 from evosplit.report.terminal import clean
 
@@ -36,10 +36,8 @@ _FURTHEST = 1.5  # times its share by which a point may be off; those further aw
 
 def as_figure(drawing: dict[str, Any]) -> Figure:
     """Make a figure of Plotly's."""
-    try:
+    with needing("plotly", "plots need plotly", "report"):
         from plotly.graph_objects import Figure
-    except ImportError as error:
-        raise MissingExtraError("plots need plotly", "report") from error
     return Figure(drawing)
 
 

@@ -30,7 +30,7 @@ def search_length():
 @settings(max_examples=40)
 @given(problems(max_samples=7, max_subsets=3), st.data())
 def test_expectation_is_the_mean_of_all_splits(problem, data):
-    """LD and LPD of a random split are the means over every split of these sizes, with locks and without."""
+    """LD, LPD and FLZ of a random split are the means over every split of these sizes, with locks and without."""
     counts, sizes = problem
     assume(counts.any())
     locked = data.draw(st.sampled_from([None, "some"]))
@@ -49,7 +49,7 @@ def test_expectation_is_the_mean_of_all_splits(problem, data):
     made = evosplit.split(counts, dict(zip(names, sizes, strict=True)), method="random", locked=asked)
     with mock.patch.object(baselines, "enough_draws", return_value=2):  # which the expectation does not rest on
         random = made.report().baselines.random
-    for name in ("ld", "lpd"):
+    for name in ("ld", "lpd", "flz"):
         assert random[name] == pytest.approx(np.mean([one[name] for one in found]), rel=1e-12, abs=1e-15)
 
 

@@ -131,6 +131,7 @@ def test_lines_without_a_subset_are_left_out(table):
         ("id,subset,labels\na,,cat\n", {}, "has no line with a subset"),
         ('id,subset,labels\na,train,"cat;dog"\nb,val,"cat,dog"\n', {}, "contains ';' and ','; say what stands between"),
         ('id,subset,labels\na,train,"[1"\nb,val,\n', {}, r"line 2: the labels '\[1' are no JSON list"),
+        (f"id,subset,labels\na,train,{'[' * 50_000}\nb,val,\n", {}, r"line 2: the labels '\[+' are no JSON list"),
         ("id,subset,labels\na,train,[[1]]\nb,val,\n", {}, "are not all strings or integers"),
         (
             "id,subset,cat,dog\na,train,1,x\n",

@@ -60,6 +60,24 @@ def test_flags_that_only_some_adapters_know(there, words, name):
 
 
 @pytest.mark.parametrize(
+    ("words", "name"),
+    [
+        ("split -o out --folds 2 -- -a.json", "coco"),
+        ("split --report clip -o out --folds 2 -- -a.json", "coco"),
+        ("apply -o out -- -split.json -a.json", "coco"),
+        ("apply -o out a.json -- -a.json", "coco"),
+        ("audit --no-compare -- -a.csv -b.csv", "csv"),
+    ],
+)
+def test_names_that_begin_with_a_dash(there, words, name):
+    """After -- everything is a path."""
+    for each in ("-a.json", "-split.json"):
+        (there / each).write_text((there / "a.json").read_text())
+    given = words.split()
+    assert _resolved(given) == [name, *given]
+
+
+@pytest.mark.parametrize(
     ("words", "told"),
     [
         ("split", "evosplit: error: nothing to split is named; give files or a folder: evosplit split PATH ..."),

@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 from coco_files import captions, instances, panoptic, write
+from file_systems import no_privileges
 
+from evosplit import EvoSplitError
 from evosplit_plugins import evosplit_coco
 from evosplit_plugins.coco.discovery import coco_files, is_annotation_file, is_manifest
 
@@ -72,3 +74,14 @@ def test_other_folders(tmp_path):
     assert coco_files(tmp_path) == []
     assert coco_files(tmp_path / "none") == []
     assert coco_files(Path(tmp_path / "data.json")) == []
+
+
+def test_a_subset_that_may_not_be_read_is_not_left_out(tmp_path):
+    """An audit of the others alone would find no leak into it."""
+    for name in ("train", "valid", "test"):
+        write(tmp_path / name / "_annotations.coco.json", instances())
+    assert len(coco_files(tmp_path)) == 3
+    (tmp_path / "valid").chmod(0)
+    with no_privileges(), pytest.raises(EvoSplitError, match=r"cannot read .*valid: Permission denied; make it"):
+        coco_files(tmp_path)
+    (tmp_path / "valid").chmod(0o700)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from coco_files import QUICK, RATIOS, changed, instances, tree, write
+from file_systems import no_privileges
 
 from evosplit import EvoSplitError
 from evosplit_plugins import evosplit_coco
@@ -104,4 +105,14 @@ def test_missing_images_are_counted_before_anything_is_written(tmp_path, picture
         evosplit_coco(path, tmp_path / "out", RATIOS, images="copy", image_root=pictures, **QUICK)
     with pytest.raises(EvoSplitError, match="is not a directory"):
         evosplit_coco(path, tmp_path / "out", RATIOS, images="copy", image_root=tmp_path / "none", **QUICK)
+    assert not (tmp_path / "out").exists()
+
+
+def test_images_that_may_not_be_looked_at_are_not_called_missing(tmp_path, pictures):
+    """The folder is named that has to be made readable."""
+    path = write(tmp_path / "a.json", instances())
+    (mode, _) = pictures.stat().st_mode, pictures.chmod(0o600)
+    with no_privileges(), pytest.raises(EvoSplitError, match=r"cannot look at .*\.jpg: Permission denied; make its"):
+        evosplit_coco(path, tmp_path / "out", RATIOS, images="copy", image_root=pictures, **QUICK)
+    pictures.chmod(mode)
     assert not (tmp_path / "out").exists()

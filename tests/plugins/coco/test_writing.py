@@ -229,7 +229,7 @@ def test_a_directory_that_cannot_be_written_is_refused(tmp_path):
 
 def test_a_disk_that_is_too_small_is_refused_at_once(tmp_path):
     """What cannot fit is not begun; the error says how much is needed and how much there is."""
-    with pytest.raises(EvoSplitError, match=r"the output needs 1000000000000 MB, but .* MB free"):
+    with pytest.raises(EvoSplitError, match=r"the output needs 1,000,000,000,000.0 MB, but .* MB free"):
         check_space(tmp_path / "not" / "yet", 10**18)
 
 

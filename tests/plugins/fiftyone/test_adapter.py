@@ -66,18 +66,20 @@ def test_files_beside_the_tags(dataset, tmp_path):
 
 
 def test_dry_run(dataset, tmp_path):
-    """A dry run writes the page alone."""
-    writing = FiftyOneWriting(manifest=tmp_path / "split.json", report=tmp_path / "page.html", dry_run=True)
-    split_with(FiftyOneAdapter(), [dataset], HALVES, writing=writing)
+    """A dry run writes the page alone, and names the manifest, too."""
+    page, manifest = tmp_path / "page.html", tmp_path / "split.json"
+    writing = FiftyOneWriting(manifest=manifest, report=page, dry_run=True)
+    assert split_with(FiftyOneAdapter(), [dataset], HALVES, writing=writing).files == (page, manifest)
     assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
     assert dataset.count_sample_tags() == {"mine": 20}
     assert dataset.list_runs() == []
 
 
-def test_file_in_the_way(dataset, tmp_path):
-    """A file of others is refused before the search, and nothing is tagged."""
+@pytest.mark.parametrize("dry_run", [False, True])
+def test_file_in_the_way(dataset, tmp_path, dry_run):
+    """A file of others is refused before the search, and nothing is tagged; a dry run foretells it."""
     (tmp_path / "split.json").write_text("mine")
-    writing = FiftyOneWriting(manifest=tmp_path / "split.json")
+    writing = FiftyOneWriting(manifest=tmp_path / "split.json", dry_run=dry_run)
     with pytest.raises(EvoSplitError, match="was not written by EvoSplit"):
         split_with(FiftyOneAdapter(), [dataset], HALVES, writing=writing)
     assert dataset.count_sample_tags() == {"mine": 20}

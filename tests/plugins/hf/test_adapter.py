@@ -183,6 +183,7 @@ BAD_INPUT = {
     "no such source": ("{tmp}/none/at/all", {}, {}, "there is no directory or file"),
     "an empty folder": ("{tmp}/empty", {}, {}, "cannot load"),
     "a file of another kind": ("{tmp}/notes.txt", {}, {}, r"is no \.parquet, \.json"),
+    "an empty file": ("{tmp}/empty.json", {}, {}, r"empty\.json' is empty; there is nothing to split"),
     "a damaged file": ("{tmp}/broken.parquet", {}, {}, "cannot load"),
     "an unknown source split": ("{tmp}/source", {"source_split": "dev"}, {}, "source_split='dev' is no split of"),
     "an unknown column": ("{tmp}/source", {"label_column": "objects.kind"}, {}, "label_column='objects.kind' is no"),
@@ -198,6 +199,7 @@ def test_bad_input_is_named_and_nothing_is_written(saved, tmp_path, source, read
     """Each mistake is named, before the search."""
     (tmp_path / "empty").mkdir()
     (tmp_path / "notes.txt").write_text("hello")
+    (tmp_path / "empty.json").touch()
     (tmp_path / "broken.parquet").write_bytes(b"PAR1 not really")
     with pytest.raises(EvoSplitError, match=message):
         split(source.format(tmp=tmp_path), reading=reading, **{"output": tmp_path / "out", **writing})

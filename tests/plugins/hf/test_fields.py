@@ -357,3 +357,30 @@ def test_contradictions_are_refused_with_the_offender(case):
     ds, options, message = REFUSED[case]
     with pytest.raises(EvoSplitError, match=message):
         evosplit_hf(ds, RATIOS, **{**QUICK, **options})
+
+
+@pytest.mark.parametrize(
+    ("column", "values", "found"),
+    [
+        ("image_id", ["a.jpg", "b.JPEG"], ["a.jpg", "b.JPEG"]),
+        ("id", ["a/1.png", "b/1.png"], ["a/1.png", "b/1.png"]),
+        ("id", ["a.jpg", "b"], None),
+        ("id", ["a.jpg", None], None),
+        ("id", [".jpg", "a.jpg"], None),
+        ("id", [1, 2], None),
+        ("caption", ["a.jpg", "b.jpg"], None),
+    ],
+)
+def test_ids_that_are_names_of_images(column, values, found):
+    """They are files: other adapters find the samples by them, and copies of one stay together."""
+    ds = Dataset.from_dict({column: values, "labels": [[0], [1]]})
+    files = read_dataset(ds, HfReading(label_column="labels")).files
+    assert (None if files is None else list(files)) == found
+
+
+def test_names_in_ids_are_saved():
+    """A split of such rows is replayed on data that know files alone."""
+    ds = Dataset.from_dict({"image_id": ["b.jpg", "./b.jpg", "a.jpg", "c.jpg"], "labels": [[0], [1], [0], [1]]})
+    made = evosplit_hf(ds, (2, 2), label_column="labels", method="evosplit", effort="fast", return_split=True)[1]
+    assert made.file_names == ("b.jpg", "./b.jpg", "a.jpg", "c.jpg")
+    assert made.assignment[0] == made.assignment[1]

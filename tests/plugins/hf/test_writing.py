@@ -10,7 +10,8 @@ from datasets import (
 )
 from hf_data import apply, split
 
-from evosplit import EvoSplitError, Split
+from evosplit import EvoSplitError
+from evosplit_plugins.staging import Staging
 
 
 def test_large_subsets_become_several_files(saved, tmp_path):
@@ -73,7 +74,7 @@ def test_an_interrupted_write_leaves_everything_as_it_was(saved, tmp_path, monke
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Split, "save", interrupted)
+    monkeypatch.setattr(Staging, "write", interrupted)
     with pytest.raises(KeyboardInterrupt):
         split(saved, out, (2, 1, 1), overwrite=True)
     assert sorted(tmp_path.rglob("*")) == before

@@ -88,7 +88,7 @@ def test_space_is_looked_up_where_there_is_a_folder(tmp_path):
     """Of a directory that does not exist yet the disk is asked that it will be on."""
     free = shutil.disk_usage(tmp_path).free
     check_space(tmp_path / "not" / "yet", free // 2)
-    with pytest.raises(EvoSplitError, match=r"the output needs \d+ MB, but .*yet has \d+ MB free; choose"):
+    with pytest.raises(EvoSplitError, match=r"needs [\d,]+\.\d MB, but .*yet has [\d,]+\.\d MB free; choose"):
         check_space(tmp_path / "not" / "yet", 2 * free + 10**9)
 
 

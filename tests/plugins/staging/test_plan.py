@@ -7,6 +7,7 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 from coco_files import tree, write
+from file_systems import no_privileges
 from staged import fill, made_with
 
 from evosplit import EvoSplitError
@@ -107,6 +108,21 @@ def test_a_failure_names_the_folder_in_which_it_was(tmp_path, monkeypatch):
     ):
         pytest.fail("it went on")
     assert not tree(tmp_path)
+
+
+def test_a_folder_that_cannot_be_made_is_written_to(tmp_path):
+    """Not read: nothing is there that could be."""
+    above = tmp_path / "above"
+    above.mkdir()
+    mode = above.stat().st_mode
+    above.chmod(0o500)
+    if above.stat().st_mode == mode:
+        return  # a file system without permissions
+    refusal = pytest.raises(EvoSplitError, match=r"cannot write to .*out: Permission denied; .*; choose a directory")
+    with no_privileges(), refusal, Plan(above / "out", writer="test").stage():
+        pytest.fail("it went on")
+    above.chmod(mode)
+    assert set(tree(tmp_path)) == {"above"}
 
 
 @pytest.mark.parametrize("names", [("x", "x"), ("x", "x/y"), ("x/y", RECORD), ("Straße", "STRASSE"), ("é", "e\u0301")])

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 from coco_files import write
+from file_systems import no_privileges
 from staged import files, fill, made_with
 
 from evosplit import EvoSplitError
@@ -38,6 +39,23 @@ def test_what_changed_since_is_not_taken_away(tmp_path, change, message):
     before = files(tmp_path)
     with pytest.raises(EvoSplitError, match=message):
         fill(tmp_path, seed=1)
+    assert files(tmp_path) == before
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there are other permissions")
+def test_a_record_that_may_not_be_read_is_not_called_broken(tmp_path):
+    """It is to be made readable, not deleted, since it alone tells what may be replaced."""
+    write(tmp_path / "source", "picture")
+    fill(tmp_path, seed=0)
+    before = files(tmp_path)
+    record = tmp_path / "out" / RECORD
+    mode = record.stat().st_mode
+    record.chmod(0)
+    if record.stat().st_mode == mode:
+        return  # a file system without permissions
+    with no_privileges(), pytest.raises(EvoSplitError, match=r"cannot read .*Permission denied; make it readable, or"):
+        fill(tmp_path, seed=1)
+    record.chmod(mode)
     assert files(tmp_path) == before
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from file_systems import no_privileges
 from table_rows import LISTS, RATIOS, ROW_IDS, as_kind, label_counts, matrix, subset_of
 
 from evosplit import EvoSplitError
@@ -139,6 +140,20 @@ class TestBadInput:
             pq.write_table(pa.table({"id": [1, 2], "label": ["a", "a"], "x": [2, 2], "X": [3, 3]}), tmp_path / name)
         with pytest.raises(EvoSplitError, match=r"has the column '[xX]' twice, at least in capitals; rename one"):
             evosplit_table(tmp_path / name, (0.5, 0.5), output=tmp_path / "out")
+
+    def test_folder_that_may_not_be_read(self, tmp_path):
+        """Its rows would be missing in every subset, and nobody would know."""
+        for name in ("a=1", "a=2", ".hidden"):
+            (tmp_path / name).mkdir()
+            pq.write_table(pa.table({"id": [name], "labels": [["cat"]]}), tmp_path / name / "x.parquet")
+        (tmp_path / ".hidden").chmod(0)
+        with no_privileges():
+            assert len(read_counts(tmp_path)) == 2
+            (tmp_path / "a=2").chmod(0)
+            with pytest.raises(EvoSplitError, match=r"cannot read .*a=2: Permission denied; make it readable"):
+                read_counts(tmp_path)
+        for name in ("a=2", ".hidden"):
+            (tmp_path / name).chmod(0o700)
 
     def test_column_that_only_looks_renamed(self, tmp_path):
         """A number at the end of a name is nothing unusual."""

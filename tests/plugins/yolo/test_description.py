@@ -10,7 +10,7 @@ import yolo_files as yf
 from yolo_files import read
 
 from evosplit_plugins.registry import detect
-from evosplit_plugins.yolo import YoloAdapter, read_counts
+from evosplit_plugins.yolo import YoloAdapter, evosplit_yolo, read_counts
 
 
 def subsets(source):
@@ -94,6 +94,18 @@ class TestLayouts:
             source = read(*given)
             assert yf.by_name(source.counts) == yf.expected(data)
             assert source.subsets.names == ("train", "val")
+
+    @pytest.mark.parametrize("how", [{"folds": 3}, {"ratios": {"train": 0.8, "val": 0.2}}], ids=["folds", "subsets"])
+    def test_lists_that_were_written(self, tmp_path, how):
+        """The lists of a split are known without its yaml files being named: what they have in common is read there."""
+        data = yf.pictures()
+        evosplit_yolo(yf.ultralytics(tmp_path / "data", data, flat=True), tmp_path / "out", method="random", **how)
+        lists = sorted(map(str, (tmp_path / "out").glob("*.txt")))
+        assert len(lists) == len(how.get("ratios", range(3)))
+        assert detect(lists) == detect(lists[:1]) == "yolo"
+        source = read(*lists)
+        assert yf.by_name(source.counts) == yf.expected(data)
+        assert source.subsets.names == tuple(Path(path).stem for path in lists)
 
     def test_bare_folders(self, tmp_path):
         """Folders that nothing describes, with the names of the classes given."""
@@ -208,5 +220,8 @@ class TestLayouts:
         adapter = YoloAdapter()
         (tmp_path / "a").mkdir()
         (tmp_path / "a" / "x.jpg").write_bytes(b"")
-        for given in ([str(tmp_path)], ["train.json"], [str(tmp_path / "nowhere.yaml")], ["my-dataset"]):
+        for name, content in (("requirements.txt", "a.jpg"), ("services.yaml", "web: {}"), ("empty.yaml", "")):
+            (tmp_path / name).write_text(content)
+        strange = [[str(tmp_path)], [str(tmp_path / "requirements.txt")], [str(tmp_path / "nowhere.yaml")]]
+        for given in (*strange, ["train.json"], ["my-dataset"]):
             assert not adapter.detect(given)

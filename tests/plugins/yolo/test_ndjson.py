@@ -83,6 +83,7 @@ class TestNdjson:
         ("line", "message"),
         [
             ("{", r"set\.ndjson:2 is no JSON"),
+            ("[" * 50_000, r"set\.ndjson:2 is no JSON: maximum recursion"),
             ("[]", r"set\.ndjson:2 is no object"),
             ('{"type": "image"}', r"set\.ndjson:2 has no `file`"),
             ('{"file": "a", "annotations": {"boxes": [[7]]}}', r"set\.ndjson:2 uses class 7, there are 2 \(0–1\)"),
