@@ -41,6 +41,7 @@ FREE = -1  # in `Constraints.locked`: not yet placed
 MISSING = "missing"  # the category of None and NaN
 BINS = 5  # quantile bins of a stratum of numbers
 FEW_NUMBERS = 10  # up to this many different numbers are categories, not bins
+MOST_WEIGHT = 1e9  # of a label, and the least is 1 over it: sums of such weights stay exact enough
 NAMED = 3  # offenders that an error names
 
 
@@ -436,8 +437,11 @@ def _checked_weights(weights: Mapping[str, float] | None, counts: LabelCounts) -
             raise EvoSplitError(f"label_weights= names the label {label!r}, which does not occur; {hint}")
         valid = isinstance(weight, (int, float, np.number)) and not isinstance(weight, bool)
         number = _as_float(weight) if valid else 0.0
-        if not np.isfinite(number) or number <= 0:
-            raise EvoSplitError(f"the weight of the label {label!r} is {weight!r}; give a positive number (1 is usual)")
+        if not 1 / MOST_WEIGHT <= number <= MOST_WEIGHT:
+            raise EvoSplitError(
+                f"the weight of the label {label!r} is {weight!r}; give a positive number (1 is usual), "
+                f"from {1 / MOST_WEIGHT:g} to {MOST_WEIGHT:g}"
+            )
     return {str(label): float(weight) for label, weight in weights.items() if weight != 1}
 
 

@@ -27,6 +27,7 @@ from evosplit.wording import counted
 
 __all__ = ["kfold", "split"]
 
+LONGEST = 1e9  # seconds that a limit of time is taken to be at most
 LARGE_GROUPS = 5  # groups that fit into one subset only and are named, at most
 
 
@@ -192,7 +193,8 @@ def _solve(
         raise EvoSplitError(
             f"min_per_label={min_per_label!r} and cover=False exclude each other; leave out one of them"
         )
-    run = Run(Stream.from_seed(seed), effort, n_jobs, time_limit, on_progress)
+    limit = None if time_limit is None else float(min(time_limit, LONGEST))
+    run = Run(Stream.from_seed(seed), effort, n_jobs, limit, on_progress)
     if objectives is None:
         objectives = getattr(solver, "default_objectives", None)
     constraints = resolve_constraints(
@@ -398,7 +400,7 @@ def _check_options(
         raise EvoSplitError(f"effort={effort!r} is unknown; choose from {', '.join(EFFORTS)}")
     if not isinstance(cover, bool) and cover != "all":
         raise EvoSplitError(f"cover={cover!r} is no choice; pass True, False or 'all'")
-    if time_limit is not None and not time_limit > 0:
+    if time_limit is not None and not (isinstance(time_limit, (int, float, np.number)) and time_limit > 0):
         raise EvoSplitError(f"time_limit={time_limit!r} is no time; give positive seconds, or leave it out")
     if not isinstance(n_jobs, (int, np.integer)) or n_jobs == 0 or n_jobs < -1:
         raise EvoSplitError(f"n_jobs={n_jobs!r} is no number of threads; give a positive one, or -1 for all cores")

@@ -309,6 +309,8 @@ def test_label_weights():
         ({"cat": 0}, r"the weight of the label 'cat' is 0; give a positive number \(1 is usual\)"),
         ({"cat": -1.5}, "the weight of the label 'cat' is -1.5"),
         ({"cat": np.inf}, "the weight of the label 'cat' is inf"),
+        ({"cat": 1e308}, r"is 1e\+308; give a positive number \(1 is usual\), from 1e-09 to 1e\+09"),
+        ({"cat": 1e-308}, "the weight of the label 'cat' is 1e-308"),
         ({"cat": np.nan}, "the weight of the label 'cat' is nan"),
         ({"cat": True}, "the weight of the label 'cat' is True"),
         ({"cat": "5"}, "the weight of the label 'cat' is '5'"),

@@ -107,6 +107,8 @@ def test_no_label_at_all():
         ({"effort": "huge"}, "effort='huge' is unknown; choose from fast, normal, thorough"),
         ({"time_limit": 0}, "time_limit=0 is no time; give positive seconds"),
         ({"time_limit": -1.0}, "time_limit=-1.0 is no time"),
+        ({"time_limit": "5"}, "time_limit='5' is no time"),
+        ({"time_limit": np.nan}, "time_limit=nan is no time"),
         ({"seed": -1}, "seed=-1 is negative; give 0 or more"),
         ({"seed": "x"}, "seed='x' is no seed; give an integer, a numpy Generator or None"),
         ({"objectives": ["beauty"]}, "objectives='beauty' is unknown; choose from 'samples', 'instances'"),
@@ -138,3 +140,10 @@ def test_errors_are_value_errors():
     """Callers may catch ValueError."""
     assert issubclass(EvoSplitError, ValueError)
     assert evosplit.EvoSplitWarning.__mro__[1] is UserWarning
+
+
+@pytest.mark.parametrize("limit", [10**400, np.inf, 1e300])
+def test_a_limit_beyond_all_time(limit):
+    """A limit that no clock reaches is none."""
+    counts = np.eye(20, dtype=int)
+    assert (split(counts, (15, 5), time_limit=limit).assignment == split(counts, (15, 5)).assignment).all()
