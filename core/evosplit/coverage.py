@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from evosplit.constraints import FREE, Constraints
 from evosplit.counts import LabelCounts, compact_csr
-from evosplit.measures import flz_bound, odds_deviation, ordered_sum
+from evosplit.measures import flz_bound, odds_bounds, odds_deviation, ordered_sum
 
 __all__ = ["CoverCost", "cover_cost", "fewest_empty", "label_needs", "samples_needed"]
 
@@ -175,8 +175,6 @@ def _too_costly(counts: LabelCounts, order: Ints, needs: Ints, sizes: Sequence[i
     deviation. And it may determine no more than a part of the samples of a subset, since these come with the labels
     that they have, and not with those that the subset should have.
     """
-    from evosplit import _kernels
-
     totals = counts.sample_totals[order]
     size, m, k = np.asarray(sizes, dtype=np.int64), int(sum(sizes)), len(sizes)
     share = totals[:, None].astype(np.float64) * size / m  # no product of integers overflows
@@ -191,8 +189,7 @@ def _too_costly(counts: LabelCounts, order: Ints, needs: Ints, sizes: Sequence[i
     costs = ordered_sum(covered - np.minimum(away(below), away(below + 1)))
     costs[(totals < k) | (totals == m)] = 0.0  # too few for all subsets: some lack them in any case
     beyond = np.maximum(np.minimum(least, totals[:, None] / k) - share, 0.0)
-    distinct, inverse = np.unique(totals, return_inverse=True)
-    affordable = float(ordered_sum(_kernels.odds_bound(distinct, size)[inverse]))
+    affordable = float(ordered_sum(odds_bounds(totals, size)))
     frequent = np.argsort(-totals, kind="stable")
     too_costly = np.cumsum(costs[frequent]) > affordable + 1e-12
     most = np.maximum(MOST_DETERMINED * size, 1.0)

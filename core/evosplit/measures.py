@@ -43,6 +43,7 @@ __all__ = [
     "measure",
     "measures_of",
     "odds_bound",
+    "odds_bounds",
     "odds_deviation",
     "ordered_sum",
     "rows_in_subsets",
@@ -284,13 +285,16 @@ def ordered_sum(values: Floats) -> Floats:
 
 def odds_bound(totals: npt.NDArray[Any], sizes: npt.NDArray[Any]) -> float:
     """Bound the mean of Eq. 1 (or 3) from below for labels (or pairs) of these totals in these subsets."""
+    return float(odds_bounds(totals, sizes).mean() / len(sizes)) if len(totals) else 0.0
+
+
+def odds_bounds(totals: npt.NDArray[Any], sizes: npt.NDArray[Any]) -> Floats:
+    """Bound from below, for each of the totals, the terms of Eq. 1 (or 3), added up over the subsets."""
     from evosplit import _kernels
 
-    if not len(totals):
-        return 0.0
     distinct, inverse = np.unique(totals, return_inverse=True)
     bounds = _kernels.odds_bound(distinct.astype(np.int64), np.asarray(sizes, dtype=np.int64))
-    return float(bounds[inverse].mean() / len(sizes))
+    return np.asarray(bounds[inverse])
 
 
 def flz_bound(totals: npt.NDArray[Any], k: int) -> int:

@@ -19,6 +19,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from evosplit.measures import odds_bounds, odds_deviation, ordered_sum
+
 __all__ = ["Part", "ShareTable", "deviations", "misplaced"]
 
 Ints = npt.NDArray[np.int64]
@@ -108,7 +110,8 @@ def misplaced(counts: npt.NDArray[Any], sizes: npt.NDArray[Any], *, least: int =
     """Count how many would have to move for each row to be as close to its shares as whole numbers allow.
 
     Close means: the differences between counts and shares, added up over the subsets, are as small as they can be. Rows
-    with enough for all subsets may instead have `least` in each, and be as close as that allows.
+    with enough for all subsets may instead have `least` in each, and be as close as that allows. Where nothing can have
+    a lower LD, nothing has to move either: of a half too many LD thinks less of it in a large subset.
 
     Examples
     --------
@@ -116,8 +119,14 @@ def misplaced(counts: npt.NDArray[Any], sizes: npt.NDArray[Any], *, least: int =
     >>> misplaced(counts, sizes).tolist(), misplaced(counts, sizes, least=1).tolist()
     ([1, 0, 2], [1, 0, 0])
     """
-    plain = _moves(counts, sizes, 0)
-    return plain if not least else np.minimum(plain, _moves(counts, sizes, least))
+    moves = _moves(counts, sizes, 0)
+    if least:
+        moves = np.minimum(moves, _moves(counts, sizes, least))
+    off = np.flatnonzero(moves)
+    deviation = ordered_sum(odds_deviation(counts[off], sizes))
+    bounds = odds_bounds(counts[off].sum(axis=1), sizes)
+    moves[off[deviation <= bounds * (1.0 + 1e-9)]] = 0
+    return moves
 
 
 def _moves(counts: npt.NDArray[Any], sizes: npt.NDArray[Any], least: int) -> Ints:

@@ -41,6 +41,13 @@ def test_deviation_is_the_worst_relative_difference(table):
         assert found == pytest.approx(expected)
 
 
+def naive_odds(row, sizes):
+    """Give how far the odds of each subset are from those overall, as in Eq. 1."""
+    total, whole = sum(row), sum(sizes)
+    overall = total / max(whole - total, 1)
+    return [abs(n / max(size - n, 1) - overall) if total < whole else 0.0 for n, size in zip(row, sizes, strict=True)]
+
+
 def nearest(total, sizes, least=0):
     """Give the ways to put a total into subsets, at least so many into each, that are closest to the shares."""
     whole = sum(sizes)
@@ -65,7 +72,18 @@ def test_misplaced_is_the_least_that_has_to_move(sizes, row, least):
     if total >= least * len(sizes):
         fine += nearest(total, sizes, least)
     expected = min(np.abs(row - other).sum() // 2 for other in fine)
-    assert misplaced(row[None], np.array(sizes), least=least).tolist() == [expected]
+    found = misplaced(row[None], np.array(sizes), least=least).tolist()
+    assert found == [expected] or found == [0]
+    if found != [expected]:  # then no counts have a lower LD
+        odds = {chosen: sum(naive_odds(chosen, sizes)) for chosen in allocations(total, len(sizes))
+                if all(n <= size for n, size in zip(chosen, sizes, strict=True))}  # fmt: skip
+        assert odds[tuple(row.tolist())] == pytest.approx(min(odds.values()))
+
+
+def test_nothing_has_to_move_where_ld_is_lowest():
+    """18 of 174 in a subset of 30 would be nearer to 17.4 than 140 in one of 240 to 139.2, but odds would be worse."""
+    sizes = np.array([240, 30, 30])
+    assert misplaced(np.array([[140, 17, 17], [139, 17, 18], [138, 18, 18]]), sizes).tolist() == [0, 0, 1]
 
 
 def test_a_minimum_everywhere_is_not_misplaced():
@@ -74,7 +92,7 @@ def test_a_minimum_everywhere_is_not_misplaced():
     assert misplaced(np.array([[1, 1, 1], [2, 1, 0], [3, 0, 0], [0, 3, 0]]), sizes).tolist() == [2, 1, 0, 3]
     assert misplaced(np.array([[1, 1, 1], [2, 1, 0], [0, 3, 0]]), sizes, least=1).tolist() == [0, 1, 2]
     assert misplaced(np.array([[5, 2, 2], [1, 1, 0]]), sizes, least=2).tolist() == [0, 1]
-    assert misplaced(np.array([[40, 30, 30]]), sizes, least=1).tolist() == [40]
+    assert misplaced(np.array([[40, 30, 30]]), 10 * sizes, least=1).tolist() == [40]
 
 
 @given(share_tables())
