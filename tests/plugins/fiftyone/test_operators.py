@@ -282,15 +282,23 @@ class TestForm:
 
     @pytest.mark.parametrize(
         ("field", "says"),
-        [(None, "Removes the tags"), ("new", "The field is created; no tag"), ("part", "Overwrites what it wrote")],
+        [
+            (None, "Removes the tags"),
+            ("new", "The field is created; no tag"),
+            ("part", "Overwrites what it wrote"),
+            ("filepath", "No tag"),
+            ("a b", "No tag"),
+        ],
     )
     def test_what_is_replaced(self, foo, dataset, field, says):
-        """What a split replaces is said for tags, for a new field, and for one that EvoSplit wrote."""
+        """What a split replaces is said for tags, a new field, one that EvoSplit wrote, and one that it cannot."""
         evosplit_plugin().evosplit_fiftyone(dataset, (0.5, 0.5), field="part", **PARAMS)
         params = {} if field is None else {"write": "field", "field": field}
-        assert form(foo, dataset, params)["existing"]["view"]["choices"][0]["description"].startswith(says)
+        shown_form = form(foo, dataset, params)
+        assert shown_form["existing"]["view"]["choices"][0]["description"].startswith(says)
+        assert "overwrite" not in shown_form
 
-    def test_what_is_kept(self, foo, dataset):
+    def test_what_is_kept(self, foo, fiftyone, dataset):
         """Samples that stay are counted apart; when all do, or one is in two subsets, the form says so at once."""
         kept = {"existing": "keep", "subsets": "train_test"}
         dataset.limit(10).tag_samples("train")
@@ -301,6 +309,22 @@ class TestForm:
         assert "nothing is left to place" in shown(form(foo, dataset, kept), "request_error")
         dataset.limit(1).tag_samples("test")
         assert "in 'train' and in 'test' already" in shown(form(foo, dataset, kept), "request_error")
+        into_field = {**kept, "write": "field"}
+        assert shown(form(foo, dataset, into_field), "preview").endswith("will be split: train 32, test 8")  # a new one
+        dataset.add_sample_field("split", fiftyone.StringField)
+        dataset.limit(10).set_values("split", ["train"] * 10)
+        assert "10 stay in their subsets" in shown(form(foo, dataset, into_field), "preview")
+        *_, last = operator(foo, "evosplit").execute(context(dataset, {**into_field, "field": "fresh"}, spaces={}))
+        assert last.body.params["results"]["field"] == "fresh"
+
+    def test_what_nobody_thought_of(self, foo, dataset, monkeypatch):
+        """Where the database fails, the form says so and keeps what was filled in."""
+        from evosplit_plugins.fiftyone_plugin import reading
+
+        monkeypatch.setattr(reading, "count_units", lambda _: 1 // 0)
+        found = form(foo, dataset, {"seed": 3})["request_error"]
+        assert found["invalid"]
+        assert "ZeroDivisionError" in found["error_message"]
 
     def test_counted_once_per_prompt(self, foo, dataset, monkeypatch):
         """While the user types, the database is not asked again and again."""
