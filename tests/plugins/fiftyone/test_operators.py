@@ -577,7 +577,7 @@ class TestExecute:
         ctx = context(dataset, PARAMS, spaces={})
         messages = list(operator(foo, "evosplit").execute(ctx))
         names = [message.body.operator_uri for message in messages]
-        assert names[-2:] == ["reload_samples", "show_output"]
+        assert names[-2:] == [f"{PLUGIN}/load_samples", "show_output"]
         results = messages[-1].body.params["results"]
         assert results["sizes"] == {"train": 32, "val": 4, "test": 4}
         first = messages[0].body.params
@@ -805,7 +805,7 @@ class TestExecute:
             requests = ctx.executor._requests if isinstance(messages, dict) else [each.body for each in messages]
             return [request.operator_uri for request in requests if request.operator_uri != "show_output"]
 
-        load, show = [f"{PLUGIN}/load_fields"], ["reload_samples"]
+        load, show = [f"{PLUGIN}/load_fields"], [f"{PLUGIN}/load_samples"]
         assert told("evosplit", write="field", field="part") == load
         assert told("evosplit", write="field", field="part") == show
         operator(foo, "save_manifest")(dataset, tmp_path / "split.json")
@@ -823,21 +823,34 @@ class TestExecute:
         monkeypatch.setattr(refreshing, "_CAN_BE_SET", can_be_set)
         wanted = {"tags": {"values": ["mine"], "exclude": False, "isMatching": True}}
 
-        def told(params, shown, view=()):
+        def told(params, shown, view=(), name="load_fields"):
             ctx = context(dataset, params, spaces={}, filters=shown, view=list(view))
-            operator(foo, "load_fields").execute(ctx)
+            operator(foo, name).execute(ctx)
             return {request.operator_uri: request.params for request in ctx.executor._requests}
+
+        def plain(filters):
+            return {path: {k: v for k, v in value.items() if k != "evosplit"} for path, value in filters.items()}
+
+        marks = [told({}, wanted, name="load_samples") for _ in range(2)]
+        assert told({}, {}, name="load_samples") == {"reload_dataset": {}}
 
         load = f"{PLUGIN}/load_fields"
         loaded = told({"field": "gt"}, wanted)
         if not can_be_set:
             assert list(loaded) == ["set_view"]
             assert "mine" in json.dumps(loaded["set_view"])
+            assert marks == [{"reload_samples": {}}] * 2
             return
+        marked = [mark["set_filters"] for mark in marks]
+        assert marked[0] != marked[1]
+        assert [plain(filters) for filters in marked] == [wanted] * 2
         assert loaded == {"reload_dataset": {}, load: {"filters": wanted, "looks": 19}}
         assert told({"field": "gt"}, {}) == {"reload_dataset": {}}
         assert told(loaded[load], wanted) == {load: {"filters": wanted, "looks": 18}}
-        assert told(loaded[load], {}) == {"set_filters": wanted, load: {"filters": wanted, "looks": 2}}
+        again = told(loaded[load], {})
+        assert again[load] == {"filters": wanted, "looks": 2}
+        assert plain(again["set_filters"]) == wanted
+        assert told(again[load], again["set_filters"]) == {load: {"filters": wanted, "looks": 1}}
         assert told({"filters": wanted, "looks": 1}, wanted) == {}
         assert told(loaded[load], {"gt.label": {"values": ["a"]}}) == {}
         gone, label = fiftyone.ViewField("gone"), fiftyone.ViewField("label")
@@ -1233,7 +1246,7 @@ class TestPanel:
         panel_call(foo, dataset, "on_point", idx=other)
         assert remembered(dataset) == {"point": other}
         operations = panel_call(foo, dataset, "on_apply", state={"point": other})
-        assert "reload_samples" in operations
+        assert f"{PLUGIN}/load_samples" in operations
         wanted = split.pick(other)
         for name in wanted.names:
             assert set(dataset.match_tags(name).values("id")) == set(wanted.ids(name))
@@ -1518,7 +1531,7 @@ class TestScheduled:
         service.set_running(key)
         looked = panel_call(foo, dataset, "on_look", state=state)
         assert self.told(panel_schema(looked)) == ("Notice", "The scheduled split has been running since then.")
-        assert "reload_samples" not in looked
+        assert f"{PLUGIN}/load_samples" not in looked
         assert remembered(dataset) == state
         service.set_progress(key, foo.executor.ExecutionProgress(0.4, "searching"))
         schema = panel_schema(panel_call(foo, dataset, "render"))
@@ -1527,7 +1540,7 @@ class TestScheduled:
         service.set_queued(key)
         service.execute_queued_operations(dataset_name=dataset.name)
         looked = panel_call(foo, dataset, "on_look", state=state)
-        assert "reload_samples" in looked
+        assert f"{PLUGIN}/load_samples" in looked
         sizes = "train 32, val 4, test 4"
         ended = ("Success", f"The scheduled split ended at then: split 3, {sizes}, written as sample tags.")
         assert self.told(panel_schema(looked)) == ended
