@@ -932,13 +932,15 @@ class TestExecute:
         with pytest.raises(evosplit.EvoSplitError, match=r"two subsets|its subsets|No split"):
             operator(foo, name).execute(context(dataset, {**params, "output": "/no"}))
 
-    def test_manifest(self, foo, dataset, tmp_path):
+    def test_manifest(self, foo, dataset, tmp_path, monkeypatch):
         """A manifest is saved and replayed through the operators."""
         foo.execute_operator(f"{PLUGIN}/evosplit", {"dataset": dataset, "params": PARAMS})
         before = dataset.values("tags")
         path = str(tmp_path / "split.json")
         assert form(foo, dataset, name="save_manifest")["run_key"]["default"] == first_run(dataset)
-        foo.execute_operator(f"{PLUGIN}/save_manifest", {"dataset": dataset, "params": {"path": path}})
+        monkeypatch.chdir(tmp_path)
+        saved = foo.execute_operator(f"{PLUGIN}/save_manifest", {"dataset": dataset, "params": {"path": "split.json"}})
+        assert saved.result["message"] == f"40 entries were written to {path}."  # wherever the server was started
         operator(foo, "undo_split")(dataset)
         asked = {"dataset": dataset, "params": {"path": path}}
         result = foo.execute_operator(f"{PLUGIN}/apply_manifest", asked).result
