@@ -172,6 +172,8 @@ def audit_at_a_glance(audit: Audit) -> str:
     if not judged:
         return lines([audit.verdict, *audit.comparison()])
     vary = f"single random splits of these sizes vary by ± {100 * audit.spread['ld']:.0f} %"
+    if audit.verdict.startswith("No better"):  # which may stand beside "1.7 × closer"
+        vary += f", and up to ± {100 * audit.chance['ld']:.0f} % counts as chance"
     verdict = f"**{plain(audit.verdict.partition(':')[0])}** · {vary}"
     return "  \n".join([verdict, *map(_highlighted, [*judged, missing]), *map(plain, audit.comparison())])
 
