@@ -706,8 +706,8 @@ def run_scheduled(dataset):
         pool.submit(DelegatedOperationService().execute_queued_operations, dataset_name=dataset.name).result()
 
 
-def test_scheduled(app, new_pictures):
-    """The panel tells of a run in the background, looks by itself until it has ended, and shows when it did."""
+def test_scheduled(app, new_pictures, picture, tmp_path):
+    """The panel tells of runs in the background until they have ended, and when; one click takes an audit's split."""
     dataset = new_pictures()
     split_with_front(dataset)
     app.open(dataset)
@@ -721,13 +721,22 @@ def test_scheduled(app, new_pictures):
     ended = r"ended at \d{4}-\d\d-\d\d \d\d:\d\d UTC: split 2, train 32, val 4, test 4, written as sample tags"
     app.see(panel.get_by_text(re.compile(ended)))
     app.see(panel.get_by_role("button", name=re.compile("^Split 2: train 32")))
+    dataset.reload()
+    leaking = [dataset.match_tags(name).first().id for name in ("train", "val")]
+    names = [f"{leaking[0] if unit in leaking else unit}.png" for unit in dataset.values("id")]
+    dataset.set_values("filepath", [str(shutil.copy(picture, tmp_path / name)) for name in names])
     app.run_operator("EvoSplit: audit")
     app.schedule(app.page.locator(PROMPT))
     run_scheduled(dataset)
     app.button("Show all numbers", panel).click()
     app.button("Show the audit", panel).click()
-    app.see(app.page.get_by_text("Leak: train and val share 1 file"))
-    app.button("Close").click()
+    output = app.page.locator(OUTPUT)
+    app.see(output.get_by_text("Leak: train and val share 1 file"))
+    app.button("Take EvoSplit's split instead", output).click()
+    app.see(output.get_by_text("Written: train "))
+    app.button("Done").click()
+    app.page.get_by_role("dialog").wait_for(state="detached")
+    app.see(panel.get_by_role("button", name=re.compile("^Split 3: train")))
 
 
 def test_audit_is_taken(app, new_pictures, picture, tmp_path):

@@ -1015,8 +1015,8 @@ class TestExecute:
         result, properties = last.body.params["results"], last.body.params["outputs"]["type"]["properties"]
         assert shown(properties, "leaks").startswith("Leak: ")
         first, labels, *_, instead = shown(properties, "verdict").splitlines()
-        vary = r"\*\*No better than random.*\*\* · single random splits of these sizes vary by ± (\d+) %, and up to"
-        told = re.fullmatch(vary + r" ± (\d+) % counts as chance  ", first)
+        vary = r"\*\*No better than random.*\*\* · single random splits of these sizes vary by ±\xa0(\d+)\xa0%"
+        told = re.fullmatch(vary + r", and up to ±\xa0(\d+)\xa0% counts as chance  ", first)
         assert abs(int(told[2]) - 2 * int(told[1])) <= 1
         assert re.search(r"^Labels: \*\*.* their shares .* in the average random split", labels)
         assert instead.startswith("EvoSplit at ")
@@ -1597,10 +1597,12 @@ class TestScheduled:
         asked = panel_call(foo, dataset, "on_show", **schema["show_audit"]["view"]["params"])
         prompt = asked["prompt_user_for_operation"][0]
         done = foo.execute_operator(prompt["operator_uri"], {"dataset": dataset, "params": prompt["params"]})
-        ctx = context(dataset)
-        ctx.request_params["results"] = done.result
-        assert "verdict" in operator(foo, "show_audit").resolve_output(ctx).to_json()["type"]["properties"]
-        assert operator(foo, "show_audit").resolve_input(ctx) is None  # the App shows the output at once
+        (message,) = operator(foo, "show_audit").execute(context(dataset, prompt["params"], spaces={}))
+        assert message.body.params["results"] == done.result
+        assert "verdict" in message.body.params["outputs"]["type"]["properties"]
+        gone, notice = operator(foo, "show_audit").execute(context(dataset, {"run": "gone"}, spaces={}))
+        assert (gone.body.operator_uri, notice.body.operator_uri) == ("show_output", "notify")
+        assert operator(foo, "show_audit").resolve_input(context(dataset)) is None  # the App shows the output at once
         assert not operator(foo, "show_audit").config.dynamic
         with pytest.raises(evosplit.EvoSplitError, match="not there any more; run it again"):
             operator(foo, "show_audit").do(context(dataset, {"run": "gone"}))
