@@ -438,6 +438,19 @@ class TestProposals:
         assert params == {"more": True, "subsets": "train_test", "group_by": ["scene"]}
         assert "propose_groups" not in form(foo, scene_dataset, params)
 
+    def test_groups_of_patches(self, foo, scene_dataset):
+        """The fields of patches are those of the samples that they were cut from, with which they stay together."""
+        patches = scene_dataset.to_patches("gt")
+        carriers = scene_dataset.select(list(set(patches.values("sample_id")))).count_values("scene")
+        asked = form(foo, scene_dataset, {"subsets": "train_test"}, view=patches._serialize())
+        assert "request_error" not in asked
+        said, params = line(asked, "propose_groups")
+        up_to = max(carriers.values())
+        assert said == f"{len(carriers)} values of scene, with up to {up_to} samples each: do they belong together?"
+        ctx = context(scene_dataset, {**params, **PARAMS}, spaces={}, view=patches._serialize())
+        *_, last = operator(foo, "evosplit").execute(ctx)
+        assert f"Groups: {len(carriers)}, all of them whole" in " ".join(last.body.params["results"]["summary"])
+
     def test_groups_of_the_first_samples(self, foo, scene_dataset, monkeypatch):
         """Where only the first samples are looked at, the count of their groups says so."""
         from evosplit_plugins.fiftyone_plugin.app import proposals
