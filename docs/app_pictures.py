@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 import fiftyone_session  # found through the line above
 from PIL import Image
 
-HEIGHT = 1100
+HEIGHT = 1160
 PLUGIN = "@evosplit/evosplit"
 PANEL = "[data-cy=panel-content-evosplit_panel]"
 FORM = "[data-cy=operators-prompt-modal]"

@@ -86,6 +86,11 @@ class Audit:
         return {key: row.relative_spread for key, row in self._judged.items()}
 
     @property
+    def chance(self) -> dict[str, float]:
+        """How far from 1 `times_random` may be and still count as chance."""
+        return {key: _chance(row) for key, row in self._judged.items()}
+
+    @property
     def verdict(self) -> str:
         """Say how good the split is in labels, and in instances and label pairs where that differs."""
         judged = {key: row for key, row in self._judged.items() if row.value or row.random}
@@ -323,9 +328,13 @@ def _grade(row: MeasureRow) -> str:
     """Judge one measure beside random splits."""
     if row.times_random <= _GOOD:
         return "good"
-    if abs(row.times_random - 1) <= max(_LIKE, 2 * row.relative_spread):
+    if abs(row.times_random - 1) <= _chance(row):
         return "no better than random"
     return "better than random" if row.times_random < 1 else "worse than random"
+
+
+def _chance(row: MeasureRow) -> float:
+    return max(_LIKE, 2 * row.relative_spread)
 
 
 def _in_words(row: MeasureRow) -> str:

@@ -85,6 +85,7 @@ def check_field(dataset: Any, field: str | None) -> None:
         return
     if not isinstance(known, fo.StringField) or known.read_only or field == "filepath":
         kind = "read-only" if getattr(known, "read_only", False) else type(known).__name__
+        kind = "it says where the files are" if field == "filepath" else kind
         raise EvoSplitError(
             f"the field {field!r} of dataset {dataset.name!r} cannot hold subset names ({kind}); "
             "choose a new name or a string field"

@@ -144,6 +144,7 @@ class ShowAudit(RecordOperator):
         "name": "show_audit",
         "label": "EvoSplit: audit",
         "unlisted": True,
+        "execute_as_generator": True,  # so that its button shows what it did in the same dialog
         "dynamic": False,  # without a form, which the App would show first
     }
 
@@ -151,10 +152,16 @@ class ShowAudit(RecordOperator):
         """Find it."""
         return dict(result_of(ctx.dataset, str(ctx.params.get("run"))))
 
-    def resolve_output(self, ctx: Any) -> Any:
-        """Show it as an audit that was waited for."""
-        results = ctx.results or {}
-        return audit_output(results) if "verdict" in results else super().resolve_output(ctx)
+    def execute(self, ctx: Any) -> Any:
+        """Show it in the App as an audit that was waited for; to Python return it."""
+        return self._stream(ctx) if in_app(ctx) else self.do(ctx)
+
+    def _stream(self, ctx: Any) -> Iterator[Any]:
+        try:
+            result = self.do(ctx)
+            yield show(ctx, audit_output(result), result)
+        except Exception as error:  # an exception in a generator would freeze the App's progress bar
+            yield from show_error(ctx, self.config.label, in_a_sentence(error))
 
 
 class TakeAudited(RecordOperator):

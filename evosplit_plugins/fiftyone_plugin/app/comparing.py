@@ -100,13 +100,13 @@ def comparison_figure(pairs: Sequence[LabelPair], name: str) -> dict[str, Any]:
             }
         )
     layout = {
-        "height": 120 + 22 * len(rows),
-        "margin": {"t": 40, "r": 28, "b": 56, "l": 16},
+        "height": 138 + 22 * len(rows),
+        "margin": {"t": 40, "r": 28, "b": 74, "l": 16},
         "hovermode": "closest",
         "showlegend": True,
         "legend": {"orientation": "h", "x": 0, "yref": "container", "y": 1, "yanchor": "top"},
         "xaxis": {
-            "title": {"text": "furthest from its share in any subset", "standoff": 12},
+            "title": {"text": "furthest from its share<br>in any subset", "standoff": 12},
             "ticksuffix": " %",
             "rangemode": "tozero",
             "automargin": True,

@@ -66,4 +66,5 @@ class ExportSubsets(RecordOperator):
             raise EvoSplitError(NO_RECORD)
         options = {name: ctx.params[name] for name in ("format", "label_field", "media") if ctx.params.get(name)}
         sizes = exporting.export_subsets(ctx.dataset, output, **options)
-        return {"message": f"Written to {output}, and checked by loading it: {sizes_of(sizes)}."}
+        where = Path(output).expanduser().absolute()
+        return {"message": f"Written to {where}, and checked by loading it: {sizes_of(sizes)}."}

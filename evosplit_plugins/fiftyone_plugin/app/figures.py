@@ -15,8 +15,8 @@ __all__ = ["front_figure", "hidden_objectives", "label_figure", "labels_in_words
 
 LABELS_AT_FIRST = 24
 LABELS_AT_MOST = 1000
-_AXIS = "% more or less than its share"  # the words above it say what is beside the names
-_LEGEND_ROW = 19  # pixels
+_AXIS = "% more or less<br>than its share"  # in two lines, for a panel beside others
+_LEGEND_ROW, _TITLE_ROW = 19, 18  # pixels
 _LONG = 24  # characters of the name of a label with its number
 _MARKED, _NOTICEABLE = 5, 0.1  # labels at most; how far they are off their shares at least
 _CONFIG = {"displayModeBar": False, "scrollZoom": False, "responsive": True}  # the wheel scrolls the panel
@@ -56,8 +56,8 @@ def label_figure(report: SplitReport, *, everything: bool = False) -> dict[str, 
     layout["legend"] |= {"yref": "container", "y": 1, "yanchor": "top"}
     # Two subsets fit beside one another into a narrow panel, unless long names of labels leave them no space.
     above = 16 + _LEGEND_ROW * ceil(len(figure["data"]) / beside)
-    layout["height"] += above - layout["margin"]["t"]
-    layout["margin"] |= {"t": above}
+    layout["height"] += above - layout["margin"]["t"] + _TITLE_ROW
+    layout["margin"] |= {"t": above, "b": layout["margin"]["b"] + _TITLE_ROW}
     axis = layout["xaxis"]
     axis["title"]["text"] = _AXIS
     # A narrow panel turns numbers that do not fit beside one another: without their unit they do.

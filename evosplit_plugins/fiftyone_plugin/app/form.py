@@ -25,6 +25,7 @@ from evosplit_plugins.fiftyone_plugin.app.request import (
     threshold_of,
 )
 from evosplit_plugins.fiftyone_plugin.masks import MaskPath
+from evosplit_plugins.fiftyone_plugin.writing import check_field
 
 __all__ = ["add_label_field", "add_overwrite", "build_form"]
 
@@ -157,7 +158,9 @@ def _add_output(inputs: Any, ctx: Any) -> None:
     if ctx.params.get("write") == "field":
         inputs.str("field", default=DEFAULT_FIELD, label=CAPTIONS["field"], allow_empty=True)
         field = ctx.params.get("field") or DEFAULT_FIELD
-        if ctx.dataset.get_field(field) is None:
+        if not _can_be_written(ctx.dataset, field):
+            replaced = "No tag is changed"
+        elif ctx.dataset.get_field(field) is None:
             replaced = "The field is created; no tag is changed"
         elif field in runs.written_fields(ctx.dataset):
             replaced = f"Overwrites what it wrote into {plain(field)}; undo brings it back, no tag is changed"
@@ -174,6 +177,15 @@ def _add_output(inputs: Any, ctx: Any) -> None:
     inputs.enum("existing", existing.values(), default="replace", label="Earlier splits", view=existing)
     about = "Under the subset's name, where no view has it; undo takes them away again"
     add_switch(inputs, "saved_views", "Save a view of each subset", about)
+
+
+def _can_be_written(dataset: Any, field: str) -> bool:
+    """Tell whether a field can hold subsets; why not is said above."""
+    try:
+        check_field(dataset, field)
+    except EvoSplitError:
+        return False
+    return True
 
 
 def add_overwrite(inputs: Any) -> None:

@@ -149,4 +149,4 @@ def _path(ctx: Any) -> Path:
     given = str(ctx.params.get("path") or "").strip()
     if not given:
         raise EvoSplitError("no file is given; name one, for example split.json")
-    return Path(given).expanduser()
+    return Path(given).expanduser().absolute()  # nobody in the App knows in which directory the server is

@@ -14,7 +14,7 @@ from evosplit_plugins.fiftyone_plugin.app.jobs import CancelSplit
 from evosplit_plugins.fiftyone_plugin.app.manifests import ApplyManifest, SaveManifest
 from evosplit_plugins.fiftyone_plugin.app.preview import CountSamples
 from evosplit_plugins.fiftyone_plugin.app.records import UndoSplit
-from evosplit_plugins.fiftyone_plugin.app.refreshing import LoadFields
+from evosplit_plugins.fiftyone_plugin.app.refreshing import LoadFields, LoadSamples
 from evosplit_plugins.fiftyone_plugin.app.splitting import EvoSplit
 
 __all__ = ["OPERATORS"]
@@ -24,6 +24,7 @@ OPERATORS: Sequence[type[AppOperator]] = (
     CountSamples,
     CancelSplit,
     LoadFields,
+    LoadSamples,
     UndoSplit,
     SaveManifest,
     ApplyManifest,

@@ -161,7 +161,9 @@ def audit_at_a_glance(audit: Audit) -> str:
     _, *judged, missing = highlights_of(audit.report)  # its sizes are as they are
     if not judged:
         return lines([audit.verdict, *audit.comparison()])
-    vary = f"single random splits of these sizes vary by ± {100 * audit.spread['ld']:.0f} %"
+    vary = f"single random splits of these sizes vary by ±\xa0{100 * audit.spread['ld']:.0f}\xa0%"
+    if audit.verdict.startswith("No better"):  # which may stand beside "1.7 × closer"
+        vary += f", and up to ±\xa0{100 * audit.chance['ld']:.0f}\xa0% counts as chance"
     verdict = f"**{plain(audit.verdict.partition(':')[0])}** · {vary}"
     return "  \n".join([verdict, *map(_highlighted, [*judged, missing]), *map(plain, audit.comparison())])
 

@@ -57,7 +57,7 @@ def add_preview(inputs: Any, ctx: Any, samples: Any, counter: Counter) -> None:
         placed = _placed(counter, samples, request)
         together = _together(counter, samples, request, subsets)
         proposals = _proposals(ctx, counter, samples, request, chosen, found, subsets)
-    except EvoSplitError as error:
+    except Exception as error:  # the App would close the form, with all that was filled in
         refuse(inputs, in_a_sentence(error), "request_error")
         return
     sizes = sizes_of(dict(zip(subsets.names, subsets.sizes, strict=True)))

@@ -16,7 +16,15 @@ from evosplit.ratios import Subsets
 from evosplit.wording import counted, listed
 from evosplit_plugins.fiftyone_plugin import fields
 from evosplit_plugins.fiftyone_plugin.masks import MaskPath
-from evosplit_plugins.fiftyone_plugin.reading import FRAMES, Overview, Units, lists_of
+from evosplit_plugins.fiftyone_plugin.reading import (
+    FRAMES,
+    Overview,
+    Units,
+    flattened,
+    is_generated,
+    lists_of,
+    root_dataset,
+)
 
 __all__ = ["SAME_NAME", "Proposal", "propose_equal_names", "propose_groups", "propose_subsets", "rare_labels"]
 
@@ -49,8 +57,7 @@ def propose_groups(samples: Any, label_fields: Sequence[str]) -> Proposal | None
     if not names:
         return None
     # One more than is looked at, to know whether these are all.
-    some = Units.of(samples).samples.limit(_LOOKED_AT + 1)
-    columns = some.values([known[name].path for name in names])
+    columns = _first_samples(samples, _LOOKED_AT + 1).values([known[name].path for name in names])
     found = []
     for name, whole in zip(names, columns, strict=True):
         column = whole[:_LOOKED_AT]
@@ -114,6 +121,13 @@ def propose_subsets(rare: Mapping[str, int], subsets: Subsets, params: Mapping[s
     if (params.get("subsets") or "train_val_test") == "train_val_test" and fewest >= 2:
         return Proposal("propose_subsets", sentence, "Split into train and test only", {"subsets": "train_test"})
     return Proposal("propose_subsets", sentence, "", {})
+
+
+def _first_samples(samples: Any, n: int) -> Any:
+    """Return the first samples; of patches, clips or frames those that they were cut from, which have the fields."""
+    if not is_generated(samples):
+        return Units.of(samples).samples.limit(n)
+    return flattened(root_dataset(samples)).select(list(dict.fromkeys(samples.values("sample_id")))[:n])
 
 
 def _is_list(samples: Any, path: str) -> bool:

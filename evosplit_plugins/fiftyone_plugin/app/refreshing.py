@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import uuid
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, ClassVar
@@ -12,19 +13,20 @@ import fiftyone as fo
 from evosplit_plugins.fiftyone_plugin.app.base import PLUGIN, AppOperator
 from evosplit_plugins.fiftyone_plugin.app.output import PANEL
 
-__all__ = ["LoadFields", "keep_filters", "refresh_app", "refresh_panels"]
+__all__ = ["LoadFields", "LoadSamples", "keep_filters", "refresh_app", "refresh_panels"]
 
 _CAN_BE_SET = tuple(map(int, fo.__version__.split(".")[:2])) >= (1, 16)  # the filters, by an operator of the App
+_MARK = "evosplit"  # something in a filter that the App and the database ignore
 _LOOKS, _LOOKS_AFTER, _BETWEEN_LOOKS = 20, 3, 0.5  # at the filters at most; once they are set again; seconds between
 
 
 def refresh_app(ctx: Any, field: str | None, *, changed: bool = False) -> list[Any]:
     """Have the App show what was written, with the user's view and filters; returns the messages for a stream.
 
-    Only where a field was created or deleted (`changed`) the App has to load the dataset anew, to list its fields.
+    Where a field was created or deleted (`changed`) the App has to list its fields anew.
     """
     if field is None or not changed:
-        return [ctx.ops.reload_samples()]
+        return [ctx.trigger(f"{PLUGIN}/load_samples")]
     return [ctx.trigger(f"{PLUGIN}/load_fields", {"field": field})]
 
 
@@ -33,6 +35,26 @@ def keep_filters(ctx: Any) -> None:
     filters = ctx.request_params.get("filters")
     if filters and _CAN_BE_SET:
         ctx.trigger(f"{PLUGIN}/load_fields", {"filters": filters, "looks": _LOOKS})
+
+
+class LoadSamples(AppOperator):
+    """Have the App load the samples of the grid anew, with the filters of the sidebar as they are now.
+
+    FiftyOne's own way, `reload_samples`, counts anew, but the grid shows what it has loaded before for the same view
+    and filters. Filters that differ, if only in a mark, are loaded.
+    """
+
+    about: ClassVar[Mapping[str, Any]] = {"name": "load_samples", "label": "EvoSplit: load samples", "unlisted": True}
+
+    def execute(self, ctx: Any) -> None:
+        """Load them."""
+        filters = ctx.request_params.get("filters")
+        if not filters:
+            ctx.ops.reload_dataset()
+        elif _CAN_BE_SET:
+            ctx.trigger("set_filters", _as_new(filters))
+        else:
+            ctx.ops.reload_samples()
 
 
 class LoadFields(AppOperator):
@@ -50,9 +72,9 @@ class LoadFields(AppOperator):
         if filters is None:
             filters = _load(ctx, ctx.params["field"], shown)
         elif not shown:
-            ctx.trigger("set_filters", filters)
+            ctx.trigger("set_filters", _as_new(filters))
             looks = min(looks, _LOOKS_AFTER)
-        elif shown != filters:  # the user has set others by now
+        elif _plain(shown) != _plain(filters):  # the user has set others by now
             return
         if filters and looks > 1:
             time.sleep(_BETWEEN_LOOKS)
@@ -74,6 +96,16 @@ def _load(ctx: Any, field: str, filters: Mapping[str, Any]) -> dict[str, Any]:
     else:
         ctx.trigger("set_view", {"view": left})
     return dict(filters) if _CAN_BE_SET else {}
+
+
+def _as_new(filters: Mapping[str, Any]) -> dict[str, Any]:
+    """Mark filters, so that the App takes them for others."""
+    return {path: {**value, _MARK: uuid.uuid4().hex} for path, value in filters.items()}
+
+
+def _plain(filters: Mapping[str, Any]) -> dict[str, Any]:
+    """Take the marks off filters."""
+    return {path: {name: part for name, part in value.items() if name != _MARK} for path, value in filters.items()}
 
 
 def _names(given: Any, field: str) -> bool:

@@ -157,7 +157,8 @@ class SplitRequest:
         """Return the request with the subsets that stay, where all that are there do."""
         if not self.keep_existing:
             return self.request
-        known = set(root_dataset(samples).distinct("tags" if self.field is None else self.field))
+        dataset, field = root_dataset(samples), "tags" if self.field is None else self.field
+        known = set() if dataset.get_field(field) is None else set(dataset.distinct(field))  # a new field holds nothing
         there = [name for name in self.request.names() if name in known]
         return replace(self.request, locked={name: name for name in there})
 

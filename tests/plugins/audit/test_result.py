@@ -63,6 +63,7 @@ def test_a_good_and_a_bad_split_get_what_they_deserve():
         r"; LD' [\d.]+, ± 0\.\d\d; LPD [\d.]+, ± 0\.\d\d\.$",
         middling.verdict,
     )
+    assert all(abs(middling.times_random[key] - 1) <= chance for key, chance in middling.chance.items())
     worst = np.empty(300, dtype=int)
     worst[np.argsort(counts.matrix.toarray()[:, 0], kind="stable")] = np.repeat(np.arange(3), 100)
     bad = audit(found(THREE, worst, counts), effort="fast")

@@ -57,7 +57,7 @@ class TestSplit:
         ("field", "match"),
         [
             ("gt", "'gt' .* cannot hold subset names"),
-            ("filepath", "'filepath' .* cannot hold"),
+            ("filepath", "'filepath' .* cannot hold .*where the files are"),
             ("a b", "'a b' is no name for a field"),
             ("_x", "'_x' is no name"),
             ("created_at", "read-only"),

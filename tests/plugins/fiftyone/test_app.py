@@ -643,6 +643,61 @@ def test_what_is_shown_stays(app, new_pictures, tmp_path):
     stays("gone")
 
 
+def test_grid_shows_what_was_written(app, new_pictures):
+    """Where filter or view are about a subset, the grid shows its pictures of now after a run, Apply and undo."""
+    dataset = new_pictures()
+    split_with_front(dataset, ratios=(0.8, 0.1, 0.1))
+
+    def shows(n):
+        app.see(app.page.get_by_text(re.compile(rf"^\s*{n}( of 40)?\s+samples$")))
+        app.page.wait_for_function(
+            "(n) => document.querySelectorAll('[data-cy=fo-grid] [data-cy=looker]').length === n", arg=n
+        )
+
+    def split_again(panel):
+        app.button("Split again", panel).click()
+        form = app.see(app.page.locator(PROMPT))
+        if not stage.count():
+            form.get_by_text("Entire dataset").click()
+        form.get_by_text("Other names").click()
+        app.see(form.get_by_text("Names and ratios"))
+        form.get_by_role("textbox").last.fill("train 30, val 7, test 3")
+        app.see(form.get_by_text("will be split: train 30, val 7, test 3"))
+        app.see(app.execute().get_by_text("Label distribution"))
+        app.button("Done").click()
+
+    def undo(panel):
+        app.button("Undo", panel).click()
+        app.see(app.page.locator(PROMPT).get_by_text("Takes back the split"))
+        app.execute()
+        app.see(app.page.get_by_text("40 samples are as they were"))
+        app.button("Close").click()
+
+    stage = app.page.locator("[data-cy=btn-view-stage-delete]")
+    app.open(dataset)
+    app.filter_by_tag("val")
+    shows(4)
+    panel = app.open_panel()
+    for filtered in (True, False):
+        if not filtered:
+            app.page.locator("[data-cy=checkbox-val]").click()
+            app.see_samples(40)
+            heading = app.see(panel.get_by_text("What each subset holds"))
+            heading.last.locator("xpath=following::table[1]//tbody/tr").nth(1).click()
+        shows(4)
+        split_again(panel)
+        shows(7)
+        undo(panel)
+        shows(4)
+    split_again(panel)
+    shows(7)
+    panel.get_by_role("button", name=re.compile("^Split 2: ")).click()
+    panel.get_by_role("button", name=re.compile("^Split 1: ")).click()
+    app.button("Apply this split again", panel).click()
+    app.see(app.page.get_by_role("alert").get_by_text("Applied: "))
+    shows(4)
+
+
 def run_scheduled(dataset):
     """Do what `fiftyone delegated launch` does, in a thread without Playwright's event loop."""
     from fiftyone.operators.delegated import DelegatedOperationService
@@ -651,8 +706,8 @@ def run_scheduled(dataset):
         pool.submit(DelegatedOperationService().execute_queued_operations, dataset_name=dataset.name).result()
 
 
-def test_scheduled(app, new_pictures):
-    """The panel tells of a run in the background, looks by itself until it has ended, and shows when it did."""
+def test_scheduled(app, new_pictures, picture, tmp_path):
+    """The panel tells of runs in the background until they have ended, and when; one click takes an audit's split."""
     dataset = new_pictures()
     split_with_front(dataset)
     app.open(dataset)
@@ -666,13 +721,22 @@ def test_scheduled(app, new_pictures):
     ended = r"ended at \d{4}-\d\d-\d\d \d\d:\d\d UTC: split 2, train 32, val 4, test 4, written as sample tags"
     app.see(panel.get_by_text(re.compile(ended)))
     app.see(panel.get_by_role("button", name=re.compile("^Split 2: train 32")))
+    dataset.reload()
+    leaking = [dataset.match_tags(name).first().id for name in ("train", "val")]
+    names = [f"{leaking[0] if unit in leaking else unit}.png" for unit in dataset.values("id")]
+    dataset.set_values("filepath", [str(shutil.copy(picture, tmp_path / name)) for name in names])
     app.run_operator("EvoSplit: audit")
     app.schedule(app.page.locator(PROMPT))
     run_scheduled(dataset)
     app.button("Show all numbers", panel).click()
     app.button("Show the audit", panel).click()
-    app.see(app.page.get_by_text("Leak: train and val share 1 file"))
-    app.button("Close").click()
+    output = app.page.locator(OUTPUT)
+    app.see(output.get_by_text("Leak: train and val share 1 file"))
+    app.button("Take EvoSplit's split instead", output).click()
+    app.see(output.get_by_text("Written: train "))
+    app.button("Done").click()
+    app.page.get_by_role("dialog").wait_for(state="detached")
+    app.see(panel.get_by_role("button", name=re.compile("^Split 3: train")))
 
 
 def test_audit_is_taken(app, new_pictures, picture, tmp_path):
@@ -749,7 +813,7 @@ def heights_of_plots(app, panel):
 
 
 def test_sizes_and_themes(app, new_pictures):
-    """In wide and narrow windows, dark and light, all is inside the panel; plots keep their heights; tables scroll."""
+    """In wide and narrow windows, beside others, dark and light, all is inside the panel; plots keep their heights."""
     dataset = new_pictures(n=60, n_labels=30)
     ids = dataset.values("id")
     split_with_front(dataset, ratios=(0.6, 0.2, 0.2), groups=[i // 2 for i in range(60)], locked={"test": ids[:2]})
@@ -768,6 +832,14 @@ def test_sizes_and_themes(app, new_pictures):
         assert len(heights) == 1
         for text in ("p", "td", ".xtick text", ".ytick text"):
             assert app.page.evaluate(CONTRAST, [PANEL, text]) > 3, text
+    app.page.locator("[data-cy=new-panel-btn]").last.click()
+    app.page.get_by_text("Histograms", exact=True).click()
+    app.page.get_by_title("Split horizontally").last.click()  # puts it beside ours
+    app.see(app.page.locator("[data-cy=panel-content-Histograms]"))
+    app.see(panel.locator(".js-plotly-plot .xtick"))
+    app.page.wait_for_function(FITS, arg=PANEL)
+    heights.add(app.holds(heights_of_plots, panel))
+    assert len(heights) == 1
     table = panel.locator("table").first
     table.scroll_into_view_if_needed()
     where = app.still(table)

@@ -282,15 +282,23 @@ class TestForm:
 
     @pytest.mark.parametrize(
         ("field", "says"),
-        [(None, "Removes the tags"), ("new", "The field is created; no tag"), ("part", "Overwrites what it wrote")],
+        [
+            (None, "Removes the tags"),
+            ("new", "The field is created; no tag"),
+            ("part", "Overwrites what it wrote"),
+            ("filepath", "No tag"),
+            ("a b", "No tag"),
+        ],
     )
     def test_what_is_replaced(self, foo, dataset, field, says):
-        """What a split replaces is said for tags, for a new field, and for one that EvoSplit wrote."""
+        """What a split replaces is said for tags, a new field, one that EvoSplit wrote, and one that it cannot."""
         evosplit_plugin().evosplit_fiftyone(dataset, (0.5, 0.5), field="part", **PARAMS)
         params = {} if field is None else {"write": "field", "field": field}
-        assert form(foo, dataset, params)["existing"]["view"]["choices"][0]["description"].startswith(says)
+        shown_form = form(foo, dataset, params)
+        assert shown_form["existing"]["view"]["choices"][0]["description"].startswith(says)
+        assert "overwrite" not in shown_form
 
-    def test_what_is_kept(self, foo, dataset):
+    def test_what_is_kept(self, foo, fiftyone, dataset):
         """Samples that stay are counted apart; when all do, or one is in two subsets, the form says so at once."""
         kept = {"existing": "keep", "subsets": "train_test"}
         dataset.limit(10).tag_samples("train")
@@ -301,6 +309,22 @@ class TestForm:
         assert "nothing is left to place" in shown(form(foo, dataset, kept), "request_error")
         dataset.limit(1).tag_samples("test")
         assert "in 'train' and in 'test' already" in shown(form(foo, dataset, kept), "request_error")
+        into_field = {**kept, "write": "field"}
+        assert shown(form(foo, dataset, into_field), "preview").endswith("will be split: train 32, test 8")  # a new one
+        dataset.add_sample_field("split", fiftyone.StringField)
+        dataset.limit(10).set_values("split", ["train"] * 10)
+        assert "10 stay in their subsets" in shown(form(foo, dataset, into_field), "preview")
+        *_, last = operator(foo, "evosplit").execute(context(dataset, {**into_field, "field": "fresh"}, spaces={}))
+        assert last.body.params["results"]["field"] == "fresh"
+
+    def test_what_nobody_thought_of(self, foo, dataset, monkeypatch):
+        """Where the database fails, the form says so and keeps what was filled in."""
+        from evosplit_plugins.fiftyone_plugin import reading
+
+        monkeypatch.setattr(reading, "count_units", lambda _: 1 // 0)
+        found = form(foo, dataset, {"seed": 3})["request_error"]
+        assert found["invalid"]
+        assert "ZeroDivisionError" in found["error_message"]
 
     def test_counted_once_per_prompt(self, foo, dataset, monkeypatch):
         """While the user types, the database is not asked again and again."""
@@ -413,6 +437,19 @@ class TestProposals:
         assert said == "12 values of scene, with up to 4 samples each: do they belong together?"
         assert params == {"more": True, "subsets": "train_test", "group_by": ["scene"]}
         assert "propose_groups" not in form(foo, scene_dataset, params)
+
+    def test_groups_of_patches(self, foo, scene_dataset):
+        """The fields of patches are those of the samples that they were cut from, with which they stay together."""
+        patches = scene_dataset.to_patches("gt")
+        carriers = scene_dataset.select(list(set(patches.values("sample_id")))).count_values("scene")
+        asked = form(foo, scene_dataset, {"subsets": "train_test"}, view=patches._serialize())
+        assert "request_error" not in asked
+        said, params = line(asked, "propose_groups")
+        up_to = max(carriers.values())
+        assert said == f"{len(carriers)} values of scene, with up to {up_to} samples each: do they belong together?"
+        ctx = context(scene_dataset, {**params, **PARAMS}, spaces={}, view=patches._serialize())
+        *_, last = operator(foo, "evosplit").execute(ctx)
+        assert f"Groups: {len(carriers)}, all of them whole" in " ".join(last.body.params["results"]["summary"])
 
     def test_groups_of_the_first_samples(self, foo, scene_dataset, monkeypatch):
         """Where only the first samples are looked at, the count of their groups says so."""
@@ -553,7 +590,7 @@ class TestExecute:
         ctx = context(dataset, PARAMS, spaces={})
         messages = list(operator(foo, "evosplit").execute(ctx))
         names = [message.body.operator_uri for message in messages]
-        assert names[-2:] == ["reload_samples", "show_output"]
+        assert names[-2:] == [f"{PLUGIN}/load_samples", "show_output"]
         results = messages[-1].body.params["results"]
         assert results["sizes"] == {"train": 32, "val": 4, "test": 4}
         first = messages[0].body.params
@@ -781,7 +818,7 @@ class TestExecute:
             requests = ctx.executor._requests if isinstance(messages, dict) else [each.body for each in messages]
             return [request.operator_uri for request in requests if request.operator_uri != "show_output"]
 
-        load, show = [f"{PLUGIN}/load_fields"], ["reload_samples"]
+        load, show = [f"{PLUGIN}/load_fields"], [f"{PLUGIN}/load_samples"]
         assert told("evosplit", write="field", field="part") == load
         assert told("evosplit", write="field", field="part") == show
         operator(foo, "save_manifest")(dataset, tmp_path / "split.json")
@@ -799,21 +836,34 @@ class TestExecute:
         monkeypatch.setattr(refreshing, "_CAN_BE_SET", can_be_set)
         wanted = {"tags": {"values": ["mine"], "exclude": False, "isMatching": True}}
 
-        def told(params, shown, view=()):
+        def told(params, shown, view=(), name="load_fields"):
             ctx = context(dataset, params, spaces={}, filters=shown, view=list(view))
-            operator(foo, "load_fields").execute(ctx)
+            operator(foo, name).execute(ctx)
             return {request.operator_uri: request.params for request in ctx.executor._requests}
+
+        def plain(filters):
+            return {path: {k: v for k, v in value.items() if k != "evosplit"} for path, value in filters.items()}
+
+        marks = [told({}, wanted, name="load_samples") for _ in range(2)]
+        assert told({}, {}, name="load_samples") == {"reload_dataset": {}}
 
         load = f"{PLUGIN}/load_fields"
         loaded = told({"field": "gt"}, wanted)
         if not can_be_set:
             assert list(loaded) == ["set_view"]
             assert "mine" in json.dumps(loaded["set_view"])
+            assert marks == [{"reload_samples": {}}] * 2
             return
+        marked = [mark["set_filters"] for mark in marks]
+        assert marked[0] != marked[1]
+        assert [plain(filters) for filters in marked] == [wanted] * 2
         assert loaded == {"reload_dataset": {}, load: {"filters": wanted, "looks": 19}}
         assert told({"field": "gt"}, {}) == {"reload_dataset": {}}
         assert told(loaded[load], wanted) == {load: {"filters": wanted, "looks": 18}}
-        assert told(loaded[load], {}) == {"set_filters": wanted, load: {"filters": wanted, "looks": 2}}
+        again = told(loaded[load], {})
+        assert again[load] == {"filters": wanted, "looks": 2}
+        assert plain(again["set_filters"]) == wanted
+        assert told(again[load], again["set_filters"]) == {load: {"filters": wanted, "looks": 1}}
         assert told({"filters": wanted, "looks": 1}, wanted) == {}
         assert told(loaded[load], {"gt.label": {"values": ["a"]}}) == {}
         gone, label = fiftyone.ViewField("gone"), fiftyone.ViewField("label")
@@ -895,13 +945,15 @@ class TestExecute:
         with pytest.raises(evosplit.EvoSplitError, match=r"two subsets|its subsets|No split"):
             operator(foo, name).execute(context(dataset, {**params, "output": "/no"}))
 
-    def test_manifest(self, foo, dataset, tmp_path):
+    def test_manifest(self, foo, dataset, tmp_path, monkeypatch):
         """A manifest is saved and replayed through the operators."""
         foo.execute_operator(f"{PLUGIN}/evosplit", {"dataset": dataset, "params": PARAMS})
         before = dataset.values("tags")
         path = str(tmp_path / "split.json")
         assert form(foo, dataset, name="save_manifest")["run_key"]["default"] == first_run(dataset)
-        foo.execute_operator(f"{PLUGIN}/save_manifest", {"dataset": dataset, "params": {"path": path}})
+        monkeypatch.chdir(tmp_path)
+        saved = foo.execute_operator(f"{PLUGIN}/save_manifest", {"dataset": dataset, "params": {"path": "split.json"}})
+        assert saved.result["message"] == f"40 entries were written to {path}."  # wherever the server was started
         operator(foo, "undo_split")(dataset)
         asked = {"dataset": dataset, "params": {"path": path}}
         result = foo.execute_operator(f"{PLUGIN}/apply_manifest", asked).result
@@ -976,7 +1028,9 @@ class TestExecute:
         result, properties = last.body.params["results"], last.body.params["outputs"]["type"]["properties"]
         assert shown(properties, "leaks").startswith("Leak: ")
         first, labels, *_, instead = shown(properties, "verdict").splitlines()
-        assert re.fullmatch(r"\*\*[A-Z].* random.*\*\* · single random splits of these sizes vary by ± \d+ %  ", first)
+        vary = r"\*\*No better than random.*\*\* · single random splits of these sizes vary by ±\xa0(\d+)\xa0%"
+        told = re.fullmatch(vary + r", and up to ±\xa0(\d+)\xa0% counts as chance  ", first)
+        assert abs(int(told[2]) - 2 * int(told[1])) <= 1
         assert re.search(r"^Labels: \*\*.* their shares .* in the average random split", labels)
         assert instead.startswith("EvoSplit at ")
         assert not re.search("L[PD]", shown(properties, "verdict"))
@@ -1209,7 +1263,7 @@ class TestPanel:
         panel_call(foo, dataset, "on_point", idx=other)
         assert remembered(dataset) == {"point": other}
         operations = panel_call(foo, dataset, "on_apply", state={"point": other})
-        assert "reload_samples" in operations
+        assert f"{PLUGIN}/load_samples" in operations
         wanted = split.pick(other)
         for name in wanted.names:
             assert set(dataset.match_tags(name).values("id")) == set(wanted.ids(name))
@@ -1494,7 +1548,7 @@ class TestScheduled:
         service.set_running(key)
         looked = panel_call(foo, dataset, "on_look", state=state)
         assert self.told(panel_schema(looked)) == ("Notice", "The scheduled split has been running since then.")
-        assert "reload_samples" not in looked
+        assert f"{PLUGIN}/load_samples" not in looked
         assert remembered(dataset) == state
         service.set_progress(key, foo.executor.ExecutionProgress(0.4, "searching"))
         schema = panel_schema(panel_call(foo, dataset, "render"))
@@ -1503,7 +1557,7 @@ class TestScheduled:
         service.set_queued(key)
         service.execute_queued_operations(dataset_name=dataset.name)
         looked = panel_call(foo, dataset, "on_look", state=state)
-        assert "reload_samples" in looked
+        assert f"{PLUGIN}/load_samples" in looked
         sizes = "train 32, val 4, test 4"
         ended = ("Success", f"The scheduled split ended at then: split 3, {sizes}, written as sample tags.")
         assert self.told(panel_schema(looked)) == ended
@@ -1556,10 +1610,12 @@ class TestScheduled:
         asked = panel_call(foo, dataset, "on_show", **schema["show_audit"]["view"]["params"])
         prompt = asked["prompt_user_for_operation"][0]
         done = foo.execute_operator(prompt["operator_uri"], {"dataset": dataset, "params": prompt["params"]})
-        ctx = context(dataset)
-        ctx.request_params["results"] = done.result
-        assert "verdict" in operator(foo, "show_audit").resolve_output(ctx).to_json()["type"]["properties"]
-        assert operator(foo, "show_audit").resolve_input(ctx) is None  # the App shows the output at once
+        (message,) = operator(foo, "show_audit").execute(context(dataset, prompt["params"], spaces={}))
+        assert message.body.params["results"] == done.result
+        assert "verdict" in message.body.params["outputs"]["type"]["properties"]
+        gone, notice = operator(foo, "show_audit").execute(context(dataset, {"run": "gone"}, spaces={}))
+        assert (gone.body.operator_uri, notice.body.operator_uri) == ("show_output", "notify")
+        assert operator(foo, "show_audit").resolve_input(context(dataset)) is None  # the App shows the output at once
         assert not operator(foo, "show_audit").config.dynamic
         with pytest.raises(evosplit.EvoSplitError, match="not there any more; run it again"):
             operator(foo, "show_audit").do(context(dataset, {"run": "gone"}))
