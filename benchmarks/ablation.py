@@ -115,9 +115,9 @@ def without(part: str) -> Iterator[None]:
 
 
 def balanced_cost(found: Cell, random: Cell) -> float:
-    """Return what `pick="balanced"` makes smallest: roots of labels one and a half times, of pairs once."""
+    """Return what `pick="balanced"` makes smallest: the roots of labels and pairs."""
     roots = {name: (found[name] / random[name] if random[name] > 0 else found[name]) ** 0.5 for name in COMPARED}
-    return float(0.75 * (roots["ld"] + roots["ld_occurrences"]) + roots["lpd"])
+    return float(0.5 * (roots["ld"] + roots["ld_occurrences"]) + roots["lpd"])
 
 
 def cells_of(seeds: range) -> Cell:
@@ -197,7 +197,7 @@ def section(cells: Cell) -> str:
     header = ["", "cost", "worst draw", f"worse in (of {n})", "ED or FLZ higher in", "no label", "all labels", "CPU"]
     text = (
         f"{n} draws of `benchmarks/families.py` that nobody tuned on, those with at most {MOST_LABELS:,} labels of "
-        "all samples together; effort normal, one seed. Cost: what the default pick makes smallest, 1.5 × √labels + "
+        "all samples together; effort normal, one seed. Cost: what the default pick makes smallest, √labels + "
         "√pairs, each over a random split's, relative to the engine as it is (geometric mean; above 1: worse). Worse: "
         "by more than 0.1 %. No label, all labels: how many samples without a label, and labels of all kinds together, "
         "are in a wrong subset, over random's. A row changes one constant and nothing else; another seed shows "

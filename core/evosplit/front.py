@@ -17,7 +17,6 @@ PICK_RULES = ("balanced", "origin", "ld", "lpd")
 NEGLIGIBLE = 1e-3  # parts of a random split's objective below which less is hardly better
 _LABEL_OBJECTIVES = ("samples", "instances")
 _KINDS = {"samples": "labels", "instances": "labels", "pairs": "pairs", "triplets": "pairs", "strata": "strata"}
-_IMPORTANCE = {"labels": 1.5, "pairs": 1.0, "strata": 1.0}  # in "balanced"
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,11 +71,11 @@ def non_dominated(scores: npt.NDArray[np.float64]) -> list[int]:
 def pick_from(front: ParetoFront, rule: str | int) -> int:
     """Choose a point of the front and return its index.
 
-    Objectives are divided by their values in a random split. "balanced" takes the point with the least weighted sum of
-    their square roots: so what is nearly even already still counts, and a little more of it is not given away for a
-    little less of what is far from even. Labels count one and a half times, pairs and strata once. "origin" takes the
-    point nearest to the origin, with objectives as they are (the paper's rule); "ld" the best in labels (the least
-    product of samples and instances); "lpd" the best in label pairs; an integer is an index.
+    Objectives are divided by their values in a random split. "balanced" takes the point with the least sum of their
+    square roots, in which labels, pairs and strata count alike: so what is nearly even already still counts, and is not
+    given away for a little of what is far from even. "origin" takes the point nearest to the origin, with objectives as
+    they are (the paper's rule); "ld" the best in labels (the least product of samples and instances); "lpd" the best in
+    label pairs; an integer is an index.
     """
     if isinstance(rule, (int, np.integer)) and not isinstance(rule, bool):
         if not -len(front) <= rule < len(front):
@@ -87,7 +86,7 @@ def pick_from(front: ParetoFront, rule: str | int) -> int:
     scaled = front.objectives / np.where(front.reference > 0, front.reference, 1.0)
     if rule == "balanced":
         kinds = [_KINDS[name] for name in front.objective_names]
-        shares = [_IMPORTANCE[kind] / kinds.count(kind) for kind in kinds]
+        shares = [1.0 / kinds.count(kind) for kind in kinds]
         return int(np.argmin(ordered_sum(np.sqrt(scaled) * shares)))
     if rule == "origin":
         return int(np.argmin(ordered_sum(front.objectives * front.objectives)))

@@ -36,10 +36,10 @@ def test_pick_rules(rule, index):
     assert pick_from(points, rule) == index
 
 
-def test_balance_weighs_labels_more():
-    """Labels, by samples and instances together, count one and a half times as much as pairs, strata as these."""
-    assert pick_from(front([[0.16, 0.36], [0.25, 0.21]]), "balanced") == 0
-    assert pick_from(front([[0.16, 0.36], [0.25, 0.20]]), "balanced") == 1
+def test_balance_weighs_kinds_alike():
+    """Labels, by samples and instances together, count as much as pairs, and as strata."""
+    assert pick_from(front([[0.16, 0.36], [0.25, 0.26]]), "balanced") == 0
+    assert pick_from(front([[0.16, 0.36], [0.25, 0.24]]), "balanced") == 1
     three = ("samples", "instances", "pairs")
     assert pick_from(front([[0.16, 0.64, 0.36], [0.25, 0.49, 0.35]], three, (1, 1, 1)), "balanced") == 1
     strata = ("samples", "pairs", "strata")
