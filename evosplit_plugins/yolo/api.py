@@ -45,6 +45,7 @@ def read_counts(
     Examples
     --------
     >>> import tempfile
+    >>> from pathlib import Path
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     for name in ("images", "labels"):
     ...         Path(folder, name).mkdir()
