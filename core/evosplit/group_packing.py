@@ -33,14 +33,18 @@ def excess(unit_sizes: Ints, assignment: Ints, targets: Ints) -> int:
 def least_excess(unit_sizes: Ints, capacities: Ints) -> int:
     """Bound the excess from below: each subset on its own filled with the units that fit best.
 
-    Units are those still to be placed, capacities what is left in each subset (negative if it is overfull).
+    Units are those still to be placed, capacities what is left in each subset (negative if it is overfull). A unit
+    larger than any subset overfills the one that it is in.
 
     Examples
     --------
     >>> least_excess(np.array([3, 3, 3]), np.array([4, 5]))  # 3 and 6 are nearest to 4 and 5
     2
+    >>> least_excess(np.array([6, 2, 1]), np.array([3, 3, 3]))
+    6
     """
-    over = int(np.maximum(-capacities, 0).sum())
+    overfull = int(np.maximum(-capacities, 0).sum())
+    over = overfull + int(np.maximum(unit_sizes - max(0, int(capacities.max())), 0).sum())
     sizes, numbers = np.unique(unit_sizes, return_counts=True)
     whole = int((sizes * numbers).sum())
     if len(sizes) * (whole + 1) > MAX_BITS or (len(sizes) and sizes[0] == 1 and numbers[0] >= sizes[-1]):
@@ -63,7 +67,7 @@ def least_excess(unit_sizes: Ints, capacities: Ints) -> int:
             above += up
         else:
             below += down
-    return max(2 * over, over + below + above)
+    return max(2 * over, overfull + below + above)
 
 
 def mend_sizes(unit_sizes: Ints, assignment: Ints, movable: Ints, targets: Ints, stream: Stream) -> Ints:

@@ -81,11 +81,17 @@ def test_least_excess_of_what_is_overfull():
 
 def test_least_excess_gives_up_on_huge_sets(monkeypatch):
     """Where there are too many sums to look through, the bound is what is overfull."""
-    sizes, capacities = np.array([3, 5]), np.array([4, 4])
+    sizes, capacities = np.array([3, 5]), np.array([6, 2])
     assert least_excess(sizes, capacities) == 2
     monkeypatch.setattr(group_packing, "MAX_BITS", 10)
     assert least_excess(sizes, capacities) == 0
     assert least_excess(sizes, np.array([-1, 9])) == 2
+
+
+def test_least_excess_of_units_larger_than_any_subset():
+    """What such a unit has beyond the largest subset is too much there and missing elsewhere."""
+    assert least_excess(np.array([69, 21, 10]), np.array([34, 33, 33])) == 70
+    assert least_excess(np.array([5, 5, 1, 1]), np.array([4, 4, 4])) == 4
 
 
 @few
