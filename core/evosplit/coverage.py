@@ -213,8 +213,8 @@ def samples_needed(rows: sp.csr_array, beyond: Floats) -> Floats:
     Examples
     --------
     >>> rows = sp.csr_array([[1, 1, 0, 1], [0, 1, 1, 1], [0, 0, 1, 1]])
-    >>> samples_needed(rows, np.ones((3, 1)))
-    array([1.5])
+    >>> samples_needed(rows, np.ones((3, 1))).tolist()
+    [1.5]
     """
     of_entry = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
     there = rows.indices < len(beyond)
