@@ -161,7 +161,7 @@ def _expected(counts: LabelCounts, sizes: tuple[int, ...], constraints: Constrai
         terms = expected_deviation(table.sum(axis=1), sizes, **held)
         found[name] = float(terms.mean()) if len(terms) else 0.0
     none = _chance_of_none(placed.samples[:, k], int(placed.sizes[k]), np.array(sizes) - placed.sizes[:k])
-    found["flz"] = round(float(none[placed.samples[:, :k] == 0].sum()), 6)  # of less, nobody wants to know
+    found["flz"] = round(float(none[placed.samples[:, :k] == 0].sum()), 6)  # a smaller chance is none to a reader
     return found
 
 

@@ -110,8 +110,8 @@ def misplaced(counts: npt.NDArray[Any], sizes: npt.NDArray[Any], *, least: int =
     """Count how many would have to move for each row to be as close to its shares as whole numbers allow.
 
     Close means: the differences between counts and shares, added up over the subsets, are as small as they can be. Rows
-    with enough for all subsets may instead have `least` in each, and be as close as that allows. Where nothing can have
-    a lower LD, nothing has to move either: of a half too many LD thinks less of it in a large subset.
+    with enough for all subsets may instead have `least` in each, and be as close as that allows. Counts whose LD is at
+    its lower bound are close, too: LD, which compares odds, may prefer other ones than the differences do.
 
     Examples
     --------
