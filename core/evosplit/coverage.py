@@ -12,13 +12,13 @@ import scipy.sparse as sp
 
 from evosplit.constraints import FREE, Constraints
 from evosplit.counts import LabelCounts, compact_csr
-from evosplit.measures import flz_bound, odds_bounds, odds_deviation, ordered_sum
+from evosplit.measures import flz_bound, logarithm, odds_bounds, odds_deviation, ordered_sum
 
-__all__ = ["CoverCost", "cover_cost", "fewest_empty", "label_needs", "samples_needed"]
+__all__ = ["CoverCost", "choice_taken", "cover_cost", "fewest_empty", "label_needs"]
 
 MOST_ENTRIES = 1_500  # labels of units times subsets that the integer programme sees, those of the rarest labels
 MOST_SECONDS = 1.0  # of its search
-MOST_DETERMINED = 0.2  # of the samples of a subset that are there for labels that cover asks for, beyond their share
+MOST_TAKEN = 0.15  # by cover, of the choice that there is in filling a subset: the rest is for all that is balanced
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -172,8 +172,9 @@ def _too_costly(counts: LabelCounts, order: Ints, needs: Ints, sizes: Sequence[i
 
     A subset whose share of a label is less than half a sample has a smaller LD without it. The cost of covering it
     anyway, summed over labels and subsets, may reach the lower bound of LD, so that cover at most doubles the
-    deviation. And it may determine no more than a part of the samples of a subset, since these come with the labels
-    that they have, and not with those that the subset should have.
+    deviation. And labels of which a subset's share is less than a sample may take no more than a part of the choice
+    that there is in filling it: each rules some of the ways out, and many together leave few in which anything else is
+    balanced. Labels with fewer samples than there are subsets count in neither: some subsets lack them in any case.
     """
     totals = counts.sample_totals[order]
     size, m, k = np.asarray(sizes, dtype=np.int64), int(sum(sizes)), len(sizes)
@@ -188,40 +189,36 @@ def _too_costly(counts: LabelCounts, order: Ints, needs: Ints, sizes: Sequence[i
     covered = np.minimum(away(np.maximum(below, least)), away(np.maximum(below + 1, least)))
     costs = ordered_sum(covered - np.minimum(away(below), away(below + 1)))
     costs[(totals < k) | (totals == m)] = 0.0  # too few for all subsets: some lack them in any case
-    beyond = np.maximum(np.minimum(least, totals[:, None] / k) - share, 0.0)
     affordable = float(ordered_sum(odds_bounds(totals, size)))
     frequent = np.argsort(-totals, kind="stable")
     too_costly = np.cumsum(costs[frequent]) > affordable + 1e-12
-    most = np.maximum(MOST_DETERMINED * size, 1.0)
-    forced = frequent[beyond[frequent].any(axis=1)]
-    rows = sp.csr_array(counts.label_sets.counts[:, order[forced]])
-    low, high = 0, len(forced)
-    while low < high:  # as many of them as do not determine too much
-        middle = (low + high + 1) // 2
-        needed = samples_needed(rows, beyond[forced[:middle]])
-        low, high = (middle, high) if (needed <= most + 1e-12).all() else (low, middle - 1)
-    too_costly[np.isin(frequent, forced[low:])] = True
+    rare = (totals[:, None] >= k) & (share < 1.0) & (size > 0)
+    taken = np.where(rare, choice_taken(totals, np.maximum(size, 1)), 0.0)[frequent]
+    too_costly |= (np.cumsum(taken, axis=0) > MOST_TAKEN + 1e-12).any(axis=1) & (taken > 0.0).any(axis=1)
     return np.asarray(frequent[too_costly & (totals[frequent] > 0)])
 
 
-def samples_needed(rows: sp.csr_array, beyond: Floats) -> Floats:
-    """Bound from below how many samples each subset needs to have so many (`beyond`, labels x k) of the first labels.
+def choice_taken(totals: Ints, sizes: Ints) -> Floats:
+    """Return which part of the choice in filling each subset it takes to put some sample of each label there.
 
-    A sample serves all of the labels that it has. So each label counts as one part of a sample in so many as any sample
-    with this label has of them.
+    The choice is the logarithm of the number of ways to fill the subset, about m h(p) with p its part of all m samples.
+    Of these ways the part 1 - (1 - p)^n, about, has some of the label's n samples, so labels add up. A label that no
+    sample has takes none.
 
     Examples
     --------
-    >>> rows = sp.csr_array([[1, 1, 0, 1], [0, 1, 1, 1], [0, 0, 1, 1]])
-    >>> samples_needed(rows, np.ones((3, 1))).tolist()
-    [1.5]
+    >>> choice_taken(np.array([1000, 5]), np.array([5000, 50])).round(3).tolist()
+    [[0.0, 0.0], [0.0, 0.011]]
     """
-    of_entry = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
-    there = rows.indices < len(beyond)
-    together = np.bincount(of_entry[there], minlength=rows.shape[0])
-    most = np.ones(len(beyond), dtype=np.int64)
-    np.maximum.at(most, rows.indices[there], together[of_entry[there]])
-    return np.asarray(ordered_sum((beyond / most[:, None]).T))
+    m = float(sizes.sum())
+    part = np.minimum(sizes / m, 1.0 - 0.5 / m)  # a subset of all samples has no choice, but is not divided by
+    absent, power, left = np.ones((len(totals), len(sizes))), 1.0 - part, totals.copy()
+    while left.any():  # (1 - p)^n, by multiplications that every machine rounds alike
+        absent *= np.where(left[:, None] % 2 == 1, power, 1.0)
+        power, left = power * power, left // 2
+    present = np.where(totals[:, None] > 0, np.maximum(1.0 - absent, part), 1.0)
+    choice = -m * (part * logarithm(part) + (1.0 - part) * logarithm(1.0 - part))
+    return np.asarray(logarithm(1.0 / present) / choice)
 
 
 class _Units(NamedTuple):

@@ -40,6 +40,7 @@ __all__ = [
     "SubsetTables",
     "expected_deviation",
     "flz_bound",
+    "logarithm",
     "measure",
     "measures_of",
     "odds_bound",
@@ -281,6 +282,25 @@ def ordered_sum(values: Floats) -> Floats:
     if values.shape[-1] == 0:
         return np.zeros(values.shape[:-1])
     return np.asarray(np.cumsum(values, axis=-1)[..., -1])
+
+
+def logarithm(values: Floats) -> Floats:
+    """Return natural logarithms of numbers above 0, by operations that every machine rounds alike.
+
+    Examples
+    --------
+    >>> logarithm(np.array([1.0, 2.0, 1e-300])).round(12).tolist()
+    [0.0, 0.69314718056, -690.775527898214]
+    """
+    part, exponent = np.frexp(values)  # exact: part is in [0.5, 1)
+    low = part < 0.75
+    part, exponent = np.where(low, 2.0 * part, part), exponent - low
+    z = (part - 1.0) / (part + 1.0)
+    power, total = z, np.zeros_like(z)
+    for n in range(1, 41, 2):
+        total = total + power / n
+        power = power * (z * z)
+    return np.asarray(2.0 * total + exponent * 0.6931471805599453)
 
 
 def odds_bound(totals: npt.NDArray[Any], sizes: npt.NDArray[Any]) -> float:

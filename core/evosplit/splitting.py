@@ -71,9 +71,9 @@ def split(
         pairs are measured over occurrences, as in the paper's tables.
     cover
         Give every subset at least one sample of every label that has enough samples. With many rare labels and a small
-        subset, that may make labels more than twice as uneven as necessary, or determine more than a fifth of the
-        subset's samples; then only the most frequent labels are covered, and a note says how many are not. "all" covers
-        them in any case.
+        subset, that may make labels more than twice as uneven as necessary, or take more than 15 % of the choice
+        that there is in filling the subset; then only the most frequent labels are covered, and a note says how many
+        are not. "all" covers them in any case.
     groups
         One value per sample; samples with equal values stay together (None: a sample on its own). The sizes then come
         as close to those asked for as the groups allow.
@@ -270,7 +270,7 @@ def _limits(problem: SplitProblem, min_per_label: int) -> tuple[str, ...]:
         some = "1 rare label is" if problem.uncovered == 1 else f"{problem.uncovered:,} rare labels are"
         notes.append(
             f"{some} not forced into every subset: with all of them, labels would be more than twice as uneven, or "
-            "too many samples of a small subset would be there for them (cover='all' insists)."
+            "too few ways to fill a subset would be left to balance the others (cover='all' insists)."
         )
     if problem.pairs_kept < PARTS:
         width = next(block.width for block in problem.blocks if block.name == "pairs")

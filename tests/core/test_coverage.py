@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import itertools
+import math
 
 import naive
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from strategies import conditions_for, count_matrices, problems
 
 from evosplit import LabelCounts, coverage, measure
 from evosplit.constraints import Constraints, resolve_constraints
-from evosplit.coverage import cover_cost, fewest_empty, label_needs, samples_needed
+from evosplit.coverage import choice_taken, cover_cost, fewest_empty, label_needs
 from evosplit.measures import subset_tables
 from evosplit.problem import build_problem
 from evosplit.ratios import Subsets, resolve_subsets
@@ -123,33 +123,38 @@ def test_what_each_label_needs():
     assert not without.cover
 
 
-@pytest.mark.parametrize(("together", "covered"), [(1, 3), (2, 6), (4, 12)])
-def test_cover_leaves_most_of_a_small_subset_alone(together, covered):
-    """Rare labels are covered as long as they determine at most a fifth of a subset's samples, beyond their share.
-
-    Each of 24 labels has four of 100 samples, so a share of 0.4 in ten. Three of them that stand alone determine 1.8
-    samples more, of the two that are a fifth; of those that two or four samples have in common, more fit.
-    """
-    rare = np.zeros((100, 24), dtype=int)
-    for label in range(24):
-        rare[4 * (label // together) + np.arange(4), label] = 1
-    counts = LabelCounts(np.hstack((np.repeat([[1], [0]], 50, axis=0), rare)))
-    order = np.arange(counts.n_labels)
-    every, none = label_needs(counts, (90, 10), order=order, cover="all")
+@pytest.mark.parametrize("sizes", [(80, 20), (85, 15), (70, 15, 15)])
+def test_cover_leaves_most_of_the_choice(sizes):
+    """Rare labels are covered, the most frequent first, as long as that takes 15 % of the choice in a subset."""
+    rng, samples = np.random.default_rng(0), np.repeat([8, 6, 5, 4], 100)
+    counts = LabelCounts(np.stack([rng.permutation(100) < n for n in samples], axis=1).astype(int))
+    order = rng.permutation(counts.n_labels)
+    every, none = label_needs(counts, sizes, order=order, cover="all")
     assert (every.min(), none) == (1, 0)
-    needs, left = label_needs(counts, (90, 10), order=order)
-    assert needs.tolist() == [1] * (1 + covered) + [0] * (24 - covered)
-    assert left == 24 - covered
+    needs, left = label_needs(counts, sizes, order=order)
+    covered = sorted(samples[order][needs > 0].tolist(), reverse=True)
+    assert 0 < left == len(samples) - len(covered)
+    assert covered == samples[: len(covered)].tolist()
+    assert _part_taken(covered, sizes) <= 0.15 < _part_taken(samples[: len(covered) + 1], sizes)
 
 
-@given(problem=problems(min_labels=2, max_subsets=3), seed=st.integers(0, 3))
-def test_needed_samples_are_never_overrated(problem, seed):
-    """Every set of samples that has all of some labels is at least as large as the bound says."""
-    counts, _ = problem
-    rows = counts[:8] > 0
-    there = np.flatnonzero(rows.any(axis=0))
-    wanted = np.random.default_rng(seed).permutation(there)[:4]
-    bound = samples_needed(sp.csr_array(rows[:, wanted].astype(np.int8)), np.ones((len(wanted), 1)))
-    some = (list(chosen) for r in range(len(rows) + 1) for chosen in itertools.combinations(range(len(rows)), r))
-    least = next(len(chosen) for chosen in some if rows[chosen][:, wanted].any(axis=0).all())
-    assert bound[0] <= least + 1e-9
+def _part_taken(samples, sizes):
+    """Add up what labels that are rare in a subset take of the choice in filling it; return the most."""
+    parts = [size / sum(sizes) for size in sizes]
+    entropies = [-p * math.log(p) - (1 - p) * math.log(1 - p) for p in parts]
+    return max(
+        sum(-math.log(1 - (1 - p) ** n) for n in samples if n * p < 1) / (sum(sizes) * entropy)
+        for p, entropy in zip(parts, entropies, strict=True)
+    )
+
+
+@pytest.mark.parametrize(("size", "samples"), [(3, 4), (5, 2), (6, 3), (7, 9), (9, 1)])
+def test_what_a_label_takes_of_the_choice(size, samples):
+    """Of all ways to fill a subset, those with some sample of the label are left: counted one by one."""
+    ways = list(itertools.combinations(range(12), size))
+    left = [way for way in ways if min(way) < samples]
+    exact = math.log(len(ways) / len(left)) / math.log(len(ways))
+    taken = choice_taken(np.array([samples, 0]), np.array([12 - size, size]))
+    assert taken[0, 1] == pytest.approx(exact, abs=0.03)
+    assert taken[1].tolist() == [0.0, 0.0]
+

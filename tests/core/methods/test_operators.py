@@ -61,7 +61,7 @@ def test_cover_repair_spreads_every_label(seed):
 def test_cover_repair_finds_the_least_flz(problem, seed):
     """On data small enough to enumerate, the repair leaves as few empty label-subset combinations as possible."""
     counts, sizes = problem
-    genes = genetics_for(counts, sizes, cover=True).draw(1, np.random.default_rng(seed))[0]
+    genes = genetics_for(counts, sizes, cover="all").draw(1, np.random.default_rng(seed))[0]
     _, samples, _, _ = naive.subset_tables(counts, genes.tolist(), len(sizes))
     assert sum(count == 0 for row in samples for count in row) == naive.fewest_empty_cells(counts, sizes)
 

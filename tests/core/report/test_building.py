@@ -71,7 +71,7 @@ def test_labels_that_share_samples_are_not_held_against_the_split():
     counts = np.array(
         [[1, 1, 0], [1, 0, 1], [0, 1, 1]] * 2 + [[0, 0, 0]] * 6
     )  # one sample of a subset shows two labels
-    report = report_on(counts, (10, 1, 1), effort="normal", method="evosplit")
+    report = report_on(counts, (10, 1, 1), effort="normal", method="evosplit", cover="all")
     assert (report.measures.flz, report.measures.flz_bound) == (2, 2)
     assert (report.n_missing, report.missing_bound) == (2, 2)
     assert report.to_dict()["bound"]["flz"] == 2

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from evosplit.measures import logarithm
 from evosplit.methods.evosplit.landscape import Candidate, Landscape
 from evosplit.rng import Stream
 
@@ -131,18 +132,4 @@ def emphasise(weights: Sequence[float], objectives: Sequence[str], factor: float
 @cache
 def exponential_quantiles() -> npt.NDArray[np.float64]:
     """Return 1,024 quantiles of the exponential distribution, by operations that every machine rounds alike."""
-    return np.array([-_logarithm((i + 0.5) / 1024.0) for i in range(1024)])
-
-
-def _logarithm(x: float) -> float:
-    """Return the natural logarithm of 0 < x <= 1, by its series."""
-    halvings = 0
-    while x < 0.75:
-        x *= 2.0
-        halvings += 1
-    z = (x - 1.0) / (x + 1.0)
-    power, total = z, 0.0
-    for n in range(1, 41, 2):
-        total += power / n
-        power *= z * z
-    return 2.0 * total - halvings * 0.6931471805599453
+    return -logarithm(np.asarray((np.arange(1024) + 0.5) / 1024.0, dtype=np.float64))
