@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ __all__ = ["excess", "fit_sizes", "least_excess", "mend_sizes", "pack", "packing
 
 Ints = npt.NDArray[Any]
 
+MANY_SIZES = 50  # of units, from which on exchanging one for one is enough
 MAX_STATES = 500_000  # fillings, with some or all of the units, that `pack` looks at before it gives up
 MAX_CODE = 1 << 62  # fillings that `pack` can tell apart
 MAX_BITS = 1 << 33  # size of the sums that `least_excess` looks through, times the number of shifts
@@ -73,6 +75,8 @@ def least_excess(unit_sizes: Ints, capacities: Ints) -> int:
 def mend_sizes(unit_sizes: Ints, assignment: Ints, movable: Ints, targets: Ints, stream: Stream) -> Ints:
     """Greedily move and exchange units until no step brings the sizes nearer to the targets.
 
+    A step takes a unit from one subset to another, perhaps for another one in return; where none helps, two for two.
+
     Examples
     --------
     >>> sizes = np.array([4, 1, 1, 2])
@@ -87,31 +91,56 @@ def mend_sizes(unit_sizes: Ints, assignment: Ints, movable: Ints, targets: Ints,
     cells = assignment[movable] * len(distinct) + kind[movable]
     numbers = np.bincount(cells, minlength=len(targets) * len(distinct)).reshape(len(targets), -1)
     while True:
-        deviation = loads - targets
-        best, move = 0, None
-        for a in np.flatnonzero(deviation > 0):
-            leaving = np.append(distinct[numbers[a] > 0], 0)
-            for b in np.flatnonzero(deviation < 0):
-                coming = np.append(distinct[numbers[b] > 0], 0)
-                moved = leaving[:, None] - coming
-                gain = np.abs(deviation[a] - moved) + np.abs(deviation[b] + moved) - deviation[a] + deviation[b]
-                at = np.unravel_index(int(gain.argmin()), gain.shape)
-                if gain[at] < best:
-                    best, move = int(gain[at]), (a, b, int(leaving[at[0]]), int(coming[at[1]]))
+        move = _best_exchange(distinct, numbers, loads - targets, 1) or _best_exchange(
+            distinct, numbers, loads - targets, 2
+        )
         if move is None:
             return assignment
         a, b, out, back = move
-        chosen = []
-        for source, target, size in ((a, b, out), (b, a, back)):
-            if size:
+        chosen: list[tuple[int, int]] = []
+        for source, target, sizes in ((a, b, out), (b, a, back)):
+            for size in sizes:
                 alike = np.flatnonzero(movable & (assignment == source) & (unit_sizes == size))
-                chosen.append((alike[stream.below(len(alike))], target))
+                alike = np.setdiff1d(alike, [unit for unit, _ in chosen])
+                chosen.append((int(alike[stream.below(len(alike))]), target))
         for unit, target in chosen:
             numbers[assignment[unit], kind[unit]] -= 1
             numbers[target, kind[unit]] += 1
             assignment[unit] = target
-        loads[a] += back - out
-        loads[b] += out - back
+        loads[a] += sum(back) - sum(out)
+        loads[b] += sum(out) - sum(back)
+
+
+def _best_exchange(
+    distinct: Ints, numbers: Ints, deviation: Ints, most: int
+) -> tuple[int, int, tuple[int, ...], tuple[int, ...]] | None:
+    """Find the exchange that brings sizes nearest to the targets: (subset, subset, sizes that leave the first, come).
+
+    At most `most` units go either way; more than one only where there are few sizes, since then one may not do.
+    """
+    if most > 1 and len(distinct) > MANY_SIZES:
+        return None
+    best, move = 0, None
+    for a in np.flatnonzero(deviation > 0):
+        leaving, out = _bundles(distinct, numbers[a], most)
+        for b in np.flatnonzero(deviation < 0):
+            coming, back = _bundles(distinct, numbers[b], most)
+            moved = leaving[:, None] - coming
+            gain = np.abs(deviation[a] - moved) + np.abs(deviation[b] + moved) - deviation[a] + deviation[b]
+            at = np.unravel_index(int(gain.argmin()), gain.shape)
+            if gain[at] < best:
+                best, move = int(gain[at]), (int(a), int(b), out[at[0]], back[at[1]])
+    return move
+
+
+def _bundles(distinct: Ints, numbers: Ints, most: int) -> tuple[Ints, list[tuple[int, ...]]]:
+    """List the bundles of at most so many units, of sizes of which there are enough: (samples, sizes of the units)."""
+    there = distinct[numbers > 0].tolist()
+    bundles: list[tuple[int, ...]] = [(size,) for size in there]
+    if most > 1:
+        bundles += list(combinations(there, 2)) + [(size, size) for size in distinct[numbers > 1].tolist()]
+    bundles.append(())
+    return np.array([sum(bundle) for bundle in bundles], dtype=np.int64), bundles
 
 
 def pack(unit_sizes: Ints, capacities: Ints, less_than: int, second: Ints | None = None) -> tuple[Ints | None, bool]:

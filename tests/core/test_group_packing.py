@@ -202,12 +202,24 @@ def test_fitting_reaches_the_best(filling, seed, data):
     assert excess(sizes, fitted, targets) == min(excesses(sizes[movable].tolist(), (targets - held).tolist()))
 
 
+@pytest.mark.parametrize(
+    ("sizes", "start", "targets"), [([3, 7, 5], [1, 0, 1], [8, 7]), ([5, 5, 3, 6], [0, 0, 1, 1], [9, 10])]
+)
+def test_mending_exchanges_two_units_where_one_does_not_help(monkeypatch, sizes, start, targets):
+    """One or two units change places with two at once; of very many sizes single ones are tried alone."""
+    sizes, targets, everything = np.array(sizes), np.array(targets), np.ones(len(sizes), dtype=bool)
+    mended = mend_sizes(sizes, np.array(start), everything, targets, Stream(0))
+    assert mended.tolist() == [1 - j for j in start]
+    monkeypatch.setattr(group_packing, "MANY_SIZES", 2)
+    assert excess(sizes, mend_sizes(sizes, np.array(start), everything, targets, Stream(0)), targets) == 2
+
+
 def test_mending_alone_may_stop_short():
-    """Where one unit has to change places with two at once mending finds nothing, fitting does."""
-    sizes, start, targets = np.array([3, 7, 5]), np.array([1, 0, 1]), np.array([8, 7])
-    everything, stream = np.ones(3, dtype=bool), Stream(0)
+    """Where one unit has to change places with three at once mending finds nothing, fitting does."""
+    sizes, start, targets = np.array([11, 3, 4, 5]), np.array([0, 1, 1, 1]), np.array([12, 11])
+    everything, stream = np.ones(4, dtype=bool), Stream(0)
     assert excess(sizes, mend_sizes(sizes, start, everything, targets, stream), targets) == 2
-    assert fit_sizes(sizes, start, everything, targets, stream).tolist() == [0, 1, 0]
+    assert fit_sizes(sizes, start, everything, targets, stream).tolist() == [1, 0, 0, 0]
 
 
 @pytest.mark.parametrize("seed", range(3))
