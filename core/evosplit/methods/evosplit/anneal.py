@@ -84,17 +84,18 @@ class Search:
         enough = int(20 * LOSSES * (exchange.TRIAL + 2.0 * land.columns_per_unit))
         found = search(land.cells(self.weights, attained, 1.0), enough, 0.0, False, 0.0, losses)[1]
         unit = float(np.sort(losses[:found])[found // 2]) if found else 0.0
-        going = True
+        pricing = state.counts.size // 2  # columns: to price all cells anew takes a small part of their time
+        since, going = pricing, True
         done = cover() if land.problem.uneven and land.problem.cover else 0  # of what mending may take
         for step in range(STEPS):
             # Rare columns first: they have few places to be right, and the frequent ones settle around them.
             left = 1.0 - step / STEPS
-            cells = land.cells(self.weights, land.attained(state), left)
-            missing = unit
-            if land.problem.uneven:
-                land.price_sizes(cells, unit)
-                missing = NEVER * unit
-            search(cells, per_step, self.hot * unit * (left * left), False, missing, none)
+            if since >= pricing:
+                cells, since = land.cells(self.weights, land.attained(state), left), 0
+                if land.problem.uneven:
+                    land.price_sizes(cells, unit)
+            missing = NEVER * unit if land.problem.uneven else unit
+            since += search(cells, per_step, self.hot * unit * (left * left), False, missing, none)[0]
             going = go_on(per_step)
             if not going:
                 break
@@ -102,9 +103,11 @@ class Search:
             state = land.state(land.mend_sizes(Candidate(state.unit_at), stream))
         if land.problem.cover:
             done += cover()
+        since = pricing
         for _ in range(STEPS // 4 if going else 0):
-            true = land.cells(self.weights, land.attained(state))
-            search(true, per_step, 0.0, True, 0.0, none)
+            if since >= pricing:
+                true, since = land.cells(self.weights, land.attained(state)), 0
+            since += search(true, per_step, 0.0, True, 0.0, none)[0]
             going = going and go_on(per_step)
         if land.problem.cover:
             done += cover()

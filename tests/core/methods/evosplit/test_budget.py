@@ -116,6 +116,19 @@ def test_work_is_bounded(monkeypatch, meter, name):
     assert normal <= SLACK * for_normal
 
 
+def test_pricing_is_a_small_part(monkeypatch, meter):
+    """Where there are many cells for few trials, they are priced anew as often as trials pay for, not at each step."""
+    monkeypatch.setattr(budget, "BASE", budget.BASE // 30)
+    priced = []
+    attained = landscape.Landscape.attained
+    monkeypatch.setattr(landscape.Landscape, "attained", lambda *of: priced.append(of[1].counts.size) or attained(*of))
+    split(dense(100, 150, 40), (40, *(20,) * 3))
+    ((done, _),) = meter
+    searches = 7
+    assert len(priced) <= 9 * searches + 2 * done / priced[0]
+    assert len(priced) < 20 * searches
+
+
 def doubled(counts):
     """Give most samples twins."""
     return np.vstack((counts, counts, counts))
