@@ -172,9 +172,10 @@ def _too_costly(counts: LabelCounts, order: Ints, needs: Ints, sizes: Sequence[i
 
     A subset whose share of a label is less than half a sample has a smaller LD without it. The cost of covering it
     anyway, summed over labels and subsets, may reach the lower bound of LD, so that cover at most doubles the
-    deviation. And labels of which a subset's share is less than a sample may take no more than a part of the choice
-    that there is in filling it: each rules some of the ways out, and many together leave few in which anything else is
-    balanced. Labels with fewer samples than there are subsets count in neither: some subsets lack them in any case.
+    deviation; labels with fewer samples than there are subsets do not count, since some lack them in any case. And
+    labels of which a subset's share is less than a sample may take no more than a part of the choice that there is in
+    filling it: each rules some of the ways out, and many together leave few in which anything else is balanced. Of a
+    label with too few samples for all subsets a part counts, since it is to be in a part of them.
     """
     totals = counts.sample_totals[order]
     size, m, k = np.asarray(sizes, dtype=np.int64), int(sum(sizes)), len(sizes)
@@ -192,8 +193,9 @@ def _too_costly(counts: LabelCounts, order: Ints, needs: Ints, sizes: Sequence[i
     affordable = float(ordered_sum(odds_bounds(totals, size)))
     frequent = np.argsort(-totals, kind="stable")
     too_costly = np.cumsum(costs[frequent]) > affordable + 1e-12
-    rare = (totals[:, None] >= k) & (share < 1.0) & (size > 0)
-    taken = np.where(rare, choice_taken(totals, np.maximum(size, 1)), 0.0)[frequent]
+    rare = (totals[:, None] > 1) & (share < 1.0) & (size > 0)  # that of one sample is somewhere, whatever is asked
+    reach = np.minimum(1.0, totals[:, None] / k)
+    taken = np.where(rare, choice_taken(totals, np.maximum(size, 1)) * reach, 0.0)[frequent]
     too_costly |= (np.cumsum(taken, axis=0) > MOST_TAKEN + 1e-12).any(axis=1) & (taken > 0.0).any(axis=1)
     return np.asarray(frequent[too_costly & (totals[frequent] > 0)])
 

@@ -138,12 +138,24 @@ def test_cover_leaves_most_of_the_choice(sizes):
     assert _part_taken(covered, sizes) <= 0.15 < _part_taken(samples[: len(covered) + 1], sizes)
 
 
+def test_labels_too_rare_for_all_subsets_take_a_part():
+    """Labels of two samples take two thirds of the choice of three subsets; of one sample there is nothing to ask."""
+    rng = np.random.default_rng(0)
+    counts = LabelCounts(np.stack([rng.permutation(100) < n for n in [2] * 60 + [1] * 60], axis=1).astype(int))
+    needs, left = label_needs(counts, (80, 10, 10), order=np.arange(120))
+    covered = 60 - left
+    assert needs.tolist() == [1] * covered + [0] * left + [1] * 60
+    assert _part_taken([2] * covered, (80, 10, 10)) <= 0.15 < _part_taken([2] * (covered + 1), (80, 10, 10))
+
+
 def _part_taken(samples, sizes):
     """Add up what labels that are rare in a subset take of the choice in filling it; return the most."""
+    reach = [min(1.0, n / len(sizes)) for n in samples]
     parts = [size / sum(sizes) for size in sizes]
     entropies = [-p * math.log(p) - (1 - p) * math.log(1 - p) for p in parts]
     return max(
-        sum(-math.log(1 - (1 - p) ** n) for n in samples if n * p < 1) / (sum(sizes) * entropy)
+        sum(-part * math.log(1 - (1 - p) ** n) for n, part in zip(samples, reach, strict=True) if n * p < 1)
+        / (sum(sizes) * entropy)
         for p, entropy in zip(parts, entropies, strict=True)
     )
 
