@@ -14,7 +14,7 @@ __all__ = ["excess", "fit_sizes", "least_excess", "mend_sizes", "pack", "packing
 
 Ints = npt.NDArray[Any]
 
-MANY_SIZES = 50  # of units, from which on exchanging one for one is enough
+MANY_SIZES = 25  # of units, beyond which one for one nearly always does, and two for two would take long
 MAX_STATES = 500_000  # fillings, with some or all of the units, that `pack` looks at before it gives up
 MAX_CODE = 1 << 62  # fillings that `pack` can tell apart
 MAX_BITS = 1 << 33  # size of the sums that `least_excess` looks through, times the number of shifts

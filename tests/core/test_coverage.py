@@ -169,4 +169,3 @@ def test_what_a_label_takes_of_the_choice(size, samples):
     taken = choice_taken(np.array([samples, 0]), np.array([12 - size, size]))
     assert taken[0, 1] == pytest.approx(exact, abs=0.03)
     assert taken[1].tolist() == [0.0, 0.0]
-

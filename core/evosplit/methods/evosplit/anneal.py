@@ -86,6 +86,7 @@ class Search:
         unit = float(np.sort(losses[:found])[found // 2]) if found else 0.0
         pricing = state.counts.size // 2  # columns: to price all cells anew takes a small part of their time
         since, going = pricing, True
+        missing = NEVER * unit if land.problem.uneven else unit
         done = cover() if land.problem.uneven and land.problem.cover else 0  # of what mending may take
         for step in range(STEPS):
             # Rare columns first: they have few places to be right, and the frequent ones settle around them.
@@ -94,7 +95,6 @@ class Search:
                 cells, since = land.cells(self.weights, land.attained(state), left), 0
                 if land.problem.uneven:
                     land.price_sizes(cells, unit)
-            missing = NEVER * unit if land.problem.uneven else unit
             since += search(cells, per_step, self.hot * unit * (left * left), False, missing, none)[0]
             going = go_on(per_step)
             if not going:
