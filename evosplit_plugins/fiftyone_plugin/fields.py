@@ -22,17 +22,14 @@ from fiftyone import ViewField as F
 
 from evosplit import EvoSplitError, LabelCounts
 from evosplit_plugins.box_sizes import LIMITS, size_of
+from evosplit_plugins.fiftyone_plugin.names import FRAMES, count_chunks, count_names, without_collecting
 from evosplit_plugins.fiftyone_plugin.reading import (
-    FRAMES,
     Units,
     choose_fields,
-    count_chunks,
-    count_names,
     is_generated,
     label_paths,
     name_of,
     root_dataset,
-    without_collecting,
 )
 from evosplit_plugins.source import Fields
 

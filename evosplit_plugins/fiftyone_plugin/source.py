@@ -18,10 +18,10 @@ from evosplit_plugins.contents import same_contents
 from evosplit_plugins.fiftyone_plugin import runs
 from evosplit_plugins.fiftyone_plugin.duplicates import find_links
 from evosplit_plugins.fiftyone_plugin.fields import read_fields
+from evosplit_plugins.fiftyone_plugin.names import count_chunks
 from evosplit_plugins.fiftyone_plugin.reading import (
     Units,
     choose_fields,
-    count_chunks,
     files_of_units,
     is_generated,
     is_grouped,

@@ -14,7 +14,8 @@ from fiftyone import ViewField as F
 from evosplit import EvoSplitError, Split
 from evosplit_plugins.fiftyone_plugin import runs
 from evosplit_plugins.fiftyone_plugin.locking import alone_with
-from evosplit_plugins.fiftyone_plugin.reading import flattened, is_grouped, root_dataset, without_collecting
+from evosplit_plugins.fiftyone_plugin.names import without_collecting
+from evosplit_plugins.fiftyone_plugin.reading import flattened, is_grouped, root_dataset
 
 __all__ = [
     "Target",

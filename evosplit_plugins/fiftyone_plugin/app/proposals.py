@@ -16,15 +16,8 @@ from evosplit.ratios import Subsets
 from evosplit.wording import counted, listed
 from evosplit_plugins.fiftyone_plugin import fields
 from evosplit_plugins.fiftyone_plugin.masks import MaskPath
-from evosplit_plugins.fiftyone_plugin.reading import (
-    FRAMES,
-    Overview,
-    Units,
-    flattened,
-    is_generated,
-    lists_of,
-    root_dataset,
-)
+from evosplit_plugins.fiftyone_plugin.names import FRAMES, lists_of
+from evosplit_plugins.fiftyone_plugin.reading import Overview, Units, flattened, is_generated, root_dataset
 
 __all__ = ["SAME_NAME", "Proposal", "propose_equal_names", "propose_groups", "propose_subsets", "rare_labels"]
 
